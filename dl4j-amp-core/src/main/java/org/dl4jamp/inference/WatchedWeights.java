@@ -66,11 +66,14 @@ public final class WatchedWeights implements Twin.Weights {
 
     /**
      * Notices that a layer has another set of parameters, by a sample: {@value #SAMPLE} numbers of each parameter
-     * array, in even distances, or all if there aren't more. A change of other numbers alone isn't noticed.
+     * array, in even distances, or all if there aren't more. They are next to each other in {@value #RUN}s, which come
+     * from memory at once. A change of other numbers alone isn't noticed.
      */
     static final class ParameterWatch {
         /** Number of elements of each parameter array that are compared. */
         static final int SAMPLE = 64;
+
+        private static final int RUN = 4;
 
         private final Layer master;
         private final INDArray parameters;
@@ -157,8 +160,9 @@ public final class WatchedWeights implements Twin.Weights {
             return master.paramTable().values().stream()
                     .flatMapToLong(array -> {
                         long start = array.offset() - parameters.offset();
-                        long count = Math.min(SAMPLE, array.length());
-                        return LongStream.range(0, count).map(i -> start + i * array.length() / count);
+                        long length = array.length();
+                        return LongStream.range(0, Math.min(SAMPLE, length))
+                                .map(i -> start + (length <= SAMPLE ? i : i / RUN * RUN * length / SAMPLE + i % RUN));
                     })
                     .toArray();
         }

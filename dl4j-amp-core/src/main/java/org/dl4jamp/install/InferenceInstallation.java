@@ -82,11 +82,7 @@ public final class InferenceInstallation extends Installation {
         Engines.Choice engine = Engines.choose(config.engine(), config.precision());
         NetworkGraph graph = network.graphOfInstances();
         InferencePlan inference = InferencePlanner.groups(
-                graph,
-                ResolvedConfig.plan(config, engine, graph),
-                engine.engine(),
-                network.order(),
-                network.takesDetachedActivations());
+                graph, ResolvedConfig.plan(config, engine, graph), engine.engine(), network.order());
         InferenceInstallation entered = new InferenceInstallation(owner, network, inference);
         entered.install(engine.engine());
         return entered;

@@ -75,11 +75,6 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
     /** Returns the names of all nodes of {@link #graph()}, in the order in which the network computes them. */
     List<String> order();
 
-    /** Returns whether layers may return activations that are outside of workspaces. */
-    default boolean takesDetachedActivations() {
-        return model() instanceof ComputationGraph;
-    }
-
     /** Returns the places of its layers, in the order of {@link #graph()}. */
     List<Place<Layer>> layers();
 

@@ -26,8 +26,13 @@ public record FusionGroup(
      *
      * @param vertex its name
      * @param summand which of its inputs, 0 or 1, isn't the product, and is there already when it's the head's turn
+     * @param endsSummand whether the result may be written over that summand: nothing reads it any more after the head
      */
-    public record Sum(String vertex, int summand) {}
+    public record Sum(String vertex, int summand, boolean endsSummand) {
+        private Sum inPlace() {
+            return new Sum(vertex, summand, true);
+        }
+    }
 
     /** Returns the names of all, in order. */
     public List<String> members() {
@@ -46,7 +51,8 @@ public record FusionGroup(
         return members().get(members().size() - 1);
     }
 
-    FusionGroup at(int number) {
-        return new FusionGroup(head, normalization, sum, function, Optional.of(number));
+    FusionGroup at(int number, boolean inPlace) {
+        return new FusionGroup(
+                head, normalization, inPlace ? sum.map(Sum::inPlace) : sum, function, Optional.of(number));
     }
 }

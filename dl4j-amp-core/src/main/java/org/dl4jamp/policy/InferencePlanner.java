@@ -2,9 +2,11 @@ package org.dl4jamp.policy;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
@@ -31,12 +33,14 @@ import org.nd4j.linalg.activations.impl.ActivationSoftmax;
  * between doesn't matter: it's for training.
  */
 public final class InferencePlanner {
+    private final NetworkGraph graph;
     private final PrecisionPlan plan;
     private final EngineAbility ability;
     private final Map<String, Integer> turns = new HashMap<>();
     private final Map<String, List<Node>> consumers;
 
     private InferencePlanner(NetworkGraph graph, PrecisionPlan plan, EngineAbility ability, List<String> order) {
+        this.graph = graph;
         this.plan = plan;
         this.ability = ability;
         this.consumers = graph.consumers();
@@ -47,16 +51,15 @@ public final class InferencePlanner {
      * Returns the groups of a plan.
      *
      * @param order the names of all nodes in the order in which the network computes them
-     * @param placed whether results may be put in places of their own
      */
     public static InferencePlan groups(
-            NetworkGraph graph, PrecisionPlan plan, EngineAbility ability, List<String> order, boolean placed) {
+            NetworkGraph graph, PrecisionPlan plan, EngineAbility ability, List<String> order) {
         InferencePlanner planner = new InferencePlanner(graph, plan, ability, order);
         // Of the two inputs of a sum only the later one leads a group with it, so no node follows in two groups.
         List<FusionGroup> found = order.stream()
                 .flatMap(name -> planner.ledBy(graph.node(name)).stream())
                 .toList();
-        return new InferencePlan(plan, placed ? planner.places(found) : found).explained();
+        return new InferencePlan(plan, planner.places(found)).explained();
     }
 
     private Optional<FusionGroup> ledBy(Node head) {
@@ -82,7 +85,8 @@ public final class InferencePlanner {
                 normalization.map(Node::name),
                 sum.map(node -> new FusionGroup.Sum(
                         node.name(),
-                        1 - node.inputs().indexOf(normalization.orElse(head).name()))),
+                        1 - node.inputs().indexOf(normalization.orElse(head).name()),
+                        false)),
                 function.map(Node::name),
                 Optional.empty());
         IActivation applied = function.flatMap(node -> function(inner(node))).orElse(null);
@@ -125,9 +129,13 @@ public final class InferencePlanner {
                 && node.inputs().stream().anyMatch(input -> turns.get(input) < turns.get(head.name()));
     }
 
-    /** Gives a buffer to each group whose result has a known last reader. */
+    /**
+     * Gives a buffer to each group whose result has a known last reader. A result that may be written over a summand
+     * has one all the same, for passes in which the summand isn't in its own.
+     */
     private List<FusionGroup> places(List<FusionGroup> groups) {
         Map<Integer, Integer> lastTurns = new HashMap<>();
+        Map<String, Set<Integer>> holders = new HashMap<>();
         List<FusionGroup> placed = new ArrayList<>();
         for (FusionGroup group : groups) {
             List<Node> readers = consumers.get(group.tail());
@@ -144,10 +152,25 @@ public final class InferencePlanner {
             while (lastTurns.getOrDefault(place, -1) >= begin) {
                 place++;
             }
-            lastTurns.put(place, end);
-            placed.add(group.at(place));
+            Set<Integer> own = new HashSet<>(endedSummand(group)
+                    .map(summand -> holders.getOrDefault(summand, Set.of()))
+                    .orElse(Set.of()));
+            placed.add(group.at(place, !own.isEmpty()));
+            own.add(place);
+            own.forEach(holder -> lastTurns.merge(holder, end, Math::max));
+            holders.put(group.tail(), own);
         }
         return placed;
+    }
+
+    /** Returns the summand of a group, if all other readers of it have had their turns before the head's. */
+    private Optional<String> endedSummand(FusionGroup group) {
+        return group.sum()
+                .map(sum -> graph.node(sum.vertex()).inputs().get(sum.summand()))
+                .filter(summand -> consumers.get(summand).stream()
+                        .allMatch(reader ->
+                                reader.name().equals(group.sum().orElseThrow().vertex())
+                                        || turns.get(reader.name()) < turns.get(group.head())));
     }
 
     /** Returns whether a node's output is an array of its own, and no part of its input. */

@@ -49,9 +49,9 @@ class ParameterWatchTest {
         INDArray weights = layer.getParam("W");
         long distance = weights.length() / ParameterWatch.SAMPLE;
         INDArray parameters = layer.params();
-        // The sample goes through the array in its order in memory.
+        // The sample goes through the array in its order in memory, four numbers at a time.
         for (int i = 0; i < ParameterWatch.SAMPLE; i++) {
-            long position = i * weights.length() / ParameterWatch.SAMPLE;
+            long position = i / 4 * 4L * weights.length() / ParameterWatch.SAMPLE + i % 4;
             float before = parameters.getFloat(position);
             parameters.putScalar(position, Math.nextUp(before));
             assertTrue(watch.hasChanged(), "number " + position);

@@ -89,7 +89,23 @@ class InferencePlannerTest {
     private static InferencePlan groups(
             NetworkGraph graph, EngineAbility engine, Precision precision, boolean placed, List<String> order) {
         PrecisionPlan plan = PrecisionPlanner.plan(graph, precision, OptLevel.O1, List.of(), engine, null);
-        return InferencePlanner.groups(graph, plan, engine, order, placed);
+        InferencePlan inference = InferencePlanner.groups(graph, plan, engine, order);
+        return placed
+                ? inference
+                : new InferencePlan(
+                        inference.plan(),
+                        inference.groups().stream()
+                                .map(InferencePlannerTest::withoutPlace)
+                                .toList());
+    }
+
+    private static FusionGroup withoutPlace(FusionGroup group) {
+        return new FusionGroup(
+                group.head(),
+                group.normalization(),
+                group.sum().map(sum -> new FusionGroup.Sum(sum.vertex(), sum.summand(), false)),
+                group.function(),
+                Optional.empty());
     }
 
     private static List<String> names(NetworkGraph graph) {
@@ -141,12 +157,16 @@ class InferencePlannerTest {
     @Test
     void theGroupNamesItsFollowersInTheirOrderAndTheLastOne() {
         FusionGroup all = new FusionGroup(
-                "c", Optional.of("n"), Optional.of(new FusionGroup.Sum("add", 1)), Optional.of("r"), Optional.empty());
+                "c",
+                Optional.of("n"),
+                Optional.of(new FusionGroup.Sum("add", 1, false)),
+                Optional.of("r"),
+                Optional.empty());
         assertEquals(List.of("n", "add", "r"), all.followers());
         assertEquals("r", all.tail());
         assertEquals("n", group("c", "n", null).tail());
-        assertEquals(Optional.of(3), all.at(3).place());
-        assertEquals(all.followers(), all.at(3).followers());
+        assertEquals(Optional.of(3), all.at(3, false).place());
+        assertEquals(all.followers(), all.at(3, false).followers());
     }
 
     private static Stream<List<Layer>> chainsWithoutGroups() {
@@ -303,7 +323,7 @@ class InferencePlannerTest {
         NetworkGraph graph =
                 Plans.chain(Plans.conv("a"), Plans.conv("c"), relu("r"), Plans.batchNorm("n"), Plans.output("out"));
         PrecisionPlan mixed = PrecisionPlanner.plan(graph, Precision.HALF, OptLevel.O1, List.of(), Engine.ABLE, null);
-        InferencePlan plan = InferencePlanner.groups(graph, mixed, Engine.ABLE, names(graph), false);
+        InferencePlan plan = InferencePlanner.groups(graph, mixed, Engine.ABLE, names(graph));
         for (FusionGroup group : plan.groups()) {
             assertEquals(
                     mixed.row(group.head()).output(), mixed.row(group.tail()).output());
@@ -352,7 +372,7 @@ class InferencePlannerTest {
         return new FusionGroup(
                 "c",
                 Optional.of("n"),
-                Optional.ofNullable(summand).map(input -> new FusionGroup.Sum("add", input)),
+                Optional.ofNullable(summand).map(input -> new FusionGroup.Sum("add", input, false)),
                 Optional.ofNullable(function),
                 Optional.empty());
     }
@@ -416,7 +436,7 @@ class InferencePlannerTest {
             FusionGroup expected = new FusionGroup(
                     later,
                     Optional.empty(),
-                    Optional.of(new FusionGroup.Sum("add", later.equals("b") ? 0 : 1)),
+                    Optional.of(new FusionGroup.Sum("add", later.equals("b") ? 0 : 1, false)),
                     Optional.of("r"),
                     Optional.empty());
             assertEquals(
@@ -446,21 +466,74 @@ class InferencePlannerTest {
                 .toList();
     }
 
+    /**
+     * Returns a residual block, with a layer behind it.
+     *
+     * @param product the input of the layer that makes the product
+     * @param later another reader of the summand
+     */
+    private static NetworkGraph residual(String product, String later) {
+        return Plans.built(Plans.graph("x")
+                .addLayer("c0", Plans.conv(null), "x")
+                .addLayer("r0", relu(null), "c0")
+                .addLayer("c1", Plans.conv(null), "r0")
+                .addLayer("r1", relu(null), "c1")
+                .addLayer("c2", Plans.conv(null), product)
+                .addVertex("add", new ElementWiseVertex(ElementWiseVertex.Op.Add), "c2", "r0")
+                .addLayer("r2", relu(null), "add")
+                .addLayer("c3", Plans.conv(null), "r2")
+                .addLayer("r3", relu(null), "c3")
+                .addVertex("all", new ElementWiseVertex(ElementWiseVertex.Op.Add), "r1", "r3", later)
+                .addLayer("out", Plans.output(null), "all")
+                .setOutputs("out"));
+    }
+
+    private static List<Boolean> inPlace(NetworkGraph graph) {
+        return groups(graph, Engine.ABLE, true).groups().stream()
+                .map(group -> group.sum().filter(FusionGroup.Sum::endsSummand).isPresent())
+                .toList();
+    }
+
     @Test
     void aResultThatIsReadAgainLaterKeepsItsPlaceUntilThen() {
-        NetworkGraph graph = Plans.built(Plans.graph("x")
+        assertEquals(List.of(0, 1, 2, 3), places(residual("r1", "r0")));
+    }
+
+    @Test
+    void aSumIsWrittenOverASummandThatNothingReadsAfterwards() {
+        NetworkGraph block = residual("r1", "r1");
+        assertEquals(List.of(false, false, true, false), inPlace(block));
+        // The first place is the sum's until its own reader is done, as is the one that it has besides.
+        assertEquals(List.of(0, 1, 2, 3), places(block));
+        NetworkGraph blocks = Plans.built(Plans.graph("x")
                 .addLayer("c0", Plans.conv(null), "x")
                 .addLayer("r0", relu(null), "c0")
                 .addLayer("c1", Plans.conv(null), "r0")
                 .addLayer("r1", relu(null), "c1")
                 .addLayer("c2", Plans.conv(null), "r1")
-                .addVertex("add", new ElementWiseVertex(ElementWiseVertex.Op.Add), "c2", "r0")
-                .addLayer("r2", relu(null), "add")
-                .addLayer("c3", Plans.conv(null), "r2")
+                .addVertex("add", new ElementWiseVertex(ElementWiseVertex.Op.Add), "r0", "c2")
+                .addLayer("c3", Plans.conv(null), "add")
                 .addLayer("r3", relu(null), "c3")
-                .addLayer("out", Plans.output(null), "r3")
+                .addLayer("c4", Plans.conv(null), "r3")
+                .addVertex("and", new ElementWiseVertex(ElementWiseVertex.Op.Add), "add", "c4")
+                .addLayer("c5", Plans.conv(null), "and")
+                .addLayer("r5", relu(null), "c5")
+                .addLayer("out", Plans.output(null), "r5")
                 .setOutputs("out"));
-        assertEquals(List.of(0, 1, 2, 0), places(graph));
+        assertEquals(List.of(false, false, true, false, true, false), inPlace(blocks));
+        assertEquals(List.of(0, 1, 2, 1, 3, 1), places(blocks));
+    }
+
+    @Test
+    void aSummandThatAnythingElseReadsIsNotOverwritten() {
+        assertEquals(List.of(false, false, false, false), inPlace(residual("r1", "r0")), "a vertex behind the sum");
+        assertEquals(List.of(false, false, false, false), inPlace(residual("r0", "r1")), "the product's own layer");
+    }
+
+    @Test
+    void aSummandThatIsNoGroupsResultIsNotOverwritten() {
+        ElementWiseVertex add = new ElementWiseVertex(ElementWiseVertex.Op.Add);
+        assertEquals(List.of(false), inPlace(Plans.built(block(add, "n", "stem"))));
     }
 
     @Test

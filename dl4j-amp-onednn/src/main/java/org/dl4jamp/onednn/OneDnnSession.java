@@ -143,7 +143,11 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     private GroupSum sum(TwinRequest request, FusionGroup group) {
         IActivation activation = ((BaseLayer) request.master().conf().getLayer()).getActivationFn();
         Eltwise function = Eltwise.of(activation).orElseThrow();
-        return sums.computeIfAbsent(group, key -> new GroupSum(function.equals(Eltwise.IDENTITY) ? null : function));
+        return sums.computeIfAbsent(
+                group,
+                key -> new GroupSum(
+                        function.equals(Eltwise.IDENTITY) ? null : function,
+                        group.sum().orElseThrow().endsSummand()));
     }
 
     @Override

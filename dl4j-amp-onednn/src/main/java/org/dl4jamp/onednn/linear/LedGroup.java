@@ -48,16 +48,31 @@ final class LedGroup {
                 : context.activationMemory().array(place, Layout.channelsLast(type, shape), workspaceMgr);
     }
 
-    /** Runs the forward pass up to the sum, with it if the other summand is there. */
-    void forward(ProductKernels kernels, INDArray x, INDArray bias, INDArray output, LayerWorkspaceMgr workspaceMgr) {
-        INDArray summand = sum.other(channels.fromSecond(output).shape());
+    /**
+     * Runs the forward pass up to the sum, with it if the other summand is there.
+     *
+     * @return in the order of the kernels; the summand's own memory if nothing reads that any more
+     */
+    INDArray forward(ProductKernels kernels, INDArray x, INDArray bias, LayerWorkspaceMgr workspaceMgr) {
+        long[] shape = kernels.outputShape();
+        INDArray summand = sum.other(channels.fromSecond(shape));
         if (summand == null) {
+            INDArray output = output(shape, workspaceMgr);
             kernels.forwardPlain(x, bias, output);
-            return;
+            return output;
         }
-        INDArray added =
-                context.copies().channelsLast(channels.toSecond(summand), type, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        INDArray other = channels.toSecond(summand);
+        if (sum.endsSummand()
+                && Layout.channelsLast(type, shape).isThatOf(other)
+                && context.activationMemory().holds(other)) {
+            kernels.forwardInPlace(x, bias, other);
+            sum.made();
+            return other;
+        }
+        INDArray output = output(shape, workspaceMgr);
+        INDArray added = context.copies().channelsLast(other, type, workspaceMgr, ArrayType.FF_WORKING_MEM);
         kernels.forwardAdding(x, bias, added, output);
         sum.made();
+        return output;
     }
 }

@@ -22,6 +22,8 @@ record ProductDescriptions<F extends primitive_desc>(
     enum Pass {
         /** With the sum and the activation function, if there are any. */
         WHOLE(""),
+        /** As WHOLE, with the output's own numbers of before as the summand. */
+        IN_PLACE(" and a sum in place"),
         /** Without the activation function. */
         PLAIN(" before a sum"),
         /** Without the activation function, in FP32. */
@@ -72,11 +74,21 @@ record ProductDescriptions<F extends primitive_desc>(
      * that all others have to take.
      */
     F forward() {
-        primitive_attr attributes = OneDnnContext.attributes();
-        post_ops more = new post_ops();
+        post_ops sum = new post_ops();
         if (task.sum()) {
-            more.append_binary(dnnl.algorithm.binary_add, output());
+            sum.append_binary(dnnl.algorithm.binary_add, output());
         }
+        return forward(wanted(task.input().type()), sum);
+    }
+
+    private F inPlace() {
+        post_ops sum = new post_ops();
+        sum.append_sum();
+        return forward(forward().weights_desc(), sum);
+    }
+
+    private F forward(memory.desc weights, post_ops more) {
+        primitive_attr attributes = OneDnnContext.attributes();
         if (task.function() != null) {
             more.append_eltwise(
                     task.function().function(),
@@ -84,7 +96,7 @@ record ProductDescriptions<F extends primitive_desc>(
                     task.function().beta());
         }
         attributes.set_post_ops(more);
-        return primitives.forward(input(), wanted(task.input().type()), bias(), output(), attributes);
+        return primitives.forward(input(), weights, bias(), output(), attributes);
     }
 
     private F plain(memory.desc output) {
@@ -94,6 +106,7 @@ record ProductDescriptions<F extends primitive_desc>(
     primitive_desc of(Pass pass) {
         return switch (pass) {
             case WHOLE -> forward();
+            case IN_PLACE -> inPlace();
             case PLAIN -> plain(output());
             case IN_FLOAT ->
                 plain(primitives

@@ -143,6 +143,11 @@ public final class ProductKernels implements AutoCloseable {
         run(kernel(Pass.WHOLE).bind(ProductDescriptions.SUMMAND, summand), input, bias, output);
     }
 
+    /** Computes product, bias, the output's numbers of before and, if there is one, activation function. */
+    void forwardInPlace(INDArray input, INDArray bias, INDArray output) {
+        run(kernel(Pass.IN_PLACE), input, bias, output);
+    }
+
     void forwardPlain(INDArray input, INDArray bias, INDArray output) {
         run(kernel(Pass.PLAIN), input, bias, output);
     }

@@ -159,13 +159,12 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
             return channels.fromSecond(function.forward(
                     kernels.layer(), z, channels, training, workspaceMgr, shape -> group.output(shape, workspaceMgr)));
         }
-        INDArray output = group.output(kernels.outputShape(), workspaceMgr);
         if (group.adds()) {
-            group.forward(kernels, x, parameters.bias(), output, workspaceMgr);
-        } else {
-            kernels.forward(x, parameters.bias(), output);
-            keptOutput = training && canKeep(workspaceMgr) ? output : null;
+            return channels.fromSecond(group.forward(kernels, x, parameters.bias(), workspaceMgr));
         }
+        INDArray output = group.output(kernels.outputShape(), workspaceMgr);
+        kernels.forward(x, parameters.bias(), output);
+        keptOutput = training && canKeep(workspaceMgr) ? output : null;
         return channels.fromSecond(output);
     }
 

@@ -4,50 +4,85 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.WeakHashMap;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.cpu.nativecpu.NDArray;
+import org.nd4j.linalg.cpu.nativecpu.buffer.LongBuffer;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * Memory for activations that several layers in a row pass through unchanged. In DL4J's workspaces each layer would
- * have to copy them, because DL4J closes a workspace after the next layer. These are outside of workspaces, where DL4J
- * passes arrays on as they are. Each inference thread has numbered places of its own.
+ * have to copy them, because DL4J closes a workspace after the next layer. Each inference thread has numbered places of
+ * its own.
+ *
+ * <p>In a graph, arrays in places are outside of workspaces, where DL4J passes them on as they are. A network of layers
+ * in a row requires each layer's own workspace, by its name: there each layer has an array of that name over the same
+ * memory.
  *
  * <p>To be used by one thread at a time.
  */
 public final class ActivationMemory {
-    /** Arrays of different layouts that a place keeps. */
+    /** Arrays of different layouts and names that a place keeps. */
     private static final int LAYOUTS = 64;
 
     /** The beginning of the names of workspaces that DL4J closes when the next layer is done. */
     private static final String OF_A_LAYER = "WS_LAYER_ACT_";
 
+    /** An array that DL4J finds in a layer's workspace, and that stays where it is when the next layer reads it. */
+    // ND4J's own class overrides methods of variable arity by others.
+    @SuppressWarnings("overrides")
+    private static final class Lasting extends NDArray {
+        private static final long serialVersionUID = 1L;
+
+        Lasting(INDArray array) {
+            super(array.data(), (LongBuffer) array.shapeInfoDataBuffer(), array.shapeInfoJava());
+        }
+
+        @Override
+        public INDArray leverageTo(String id, boolean enforceExistence) {
+            return id.startsWith(OF_A_LAYER) ? this : super.leverageTo(id, enforceExistence);
+        }
+    }
+
+    /** @param workspace that DL4J finds it in; empty for none */
+    private record Kind(Layout layout, Optional<String> workspace) {}
+
     /** The bytes of one place, as numbers of one type. */
     private static final class Numbers {
-        private final Map<Layout, INDArray> arrays = new HashMap<>();
+        private final Map<Kind, INDArray> arrays = new HashMap<>();
         private INDArray all;
 
-        INDArray array(DataType type, Layout layout) {
-            INDArray known = arrays.get(layout);
+        INDArray array(Kind kind) {
+            INDArray known = arrays.get(kind);
             if (known != null) {
                 return known;
             }
+            Layout layout = kind.layout();
             if (all == null || all.length() < layout.length()) {
                 arrays.clear();
                 try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-                    all = Nd4j.createUninitialized(type, layout.length());
+                    all = Nd4j.createUninitialized(layout.type(), layout.length());
                 }
             }
             if (arrays.size() == LAYOUTS) {
                 arrays.clear();
             }
-            INDArray array = ArrayShapes.array(all.data(), layout);
-            arrays.put(layout, array);
+            INDArray array = kind.workspace()
+                    .map(name -> lasting(name, layout))
+                    .orElseGet(() -> ArrayShapes.array(all.data(), layout));
+            arrays.put(kind, array);
             return array;
+        }
+
+        private INDArray lasting(String name, Layout layout) {
+            INDArray memory = all;
+            return new Lasting(Workspaces.in(
+                    new MemoryAsWorkspace(name, () -> new Handle().at(Workspaces.address(memory))), layout));
         }
 
         boolean holds(long address) {
@@ -71,7 +106,7 @@ public final class ActivationMemory {
         }
         return own.get(place)
                 .computeIfAbsent(layout.type(), type -> new Numbers())
-                .array(layout.type(), layout);
+                .array(new Kind(layout, required(workspaceMgr)));
     }
 
     private static boolean closesEarly(LayerWorkspaceMgr workspaceMgr) {
@@ -80,18 +115,41 @@ public final class ActivationMemory {
                 && workspaceMgr.getWorkspaceName(ArrayType.ACTIVATIONS).startsWith(OF_A_LAYER);
     }
 
-    /**
-     * Returns whether an array has to be copied. It has to be if it's in a place and becomes the network's output,
-     * which a program may keep. It also has to be if DL4J closes its workspace after the layer.
-     */
-    public boolean endsEarly(INDArray array, LayerWorkspaceMgr workspaceMgr) {
-        return closesEarly(workspaceMgr) ? array.isAttached() : !array.isAttached() && isInAPlace(array);
+    /** Returns the workspace that a network requires of a layer's activations. A graph requires none. */
+    private static Optional<String> required(LayerWorkspaceMgr workspaceMgr) {
+        return Optional.of(workspaceMgr)
+                .filter(manager -> Workspaces.isSeparate(manager, ArrayType.ACTIVATIONS, ArrayType.INPUT))
+                .map(manager -> manager.getWorkspaceName(ArrayType.ACTIVATIONS));
     }
 
-    private boolean isInAPlace(INDArray array) {
+    /**
+     * Returns an array of the same memory that a layer may return. Empty if the array has to be copied: DL4J closes its
+     * workspace after the layer, or it's in a place and becomes the network's output, which a program may keep.
+     */
+    public Optional<INDArray> passedOn(INDArray array, LayerWorkspaceMgr workspaceMgr) {
+        Optional<Numbers> holder = holder(array);
+        if (closesEarly(workspaceMgr)) {
+            return holder.map(numbers -> numbers.array(new Kind(Layout.of(array), required(workspaceMgr))))
+                    .or(() -> array.isAttached() ? Optional.empty() : Optional.of(array));
+        }
+        return holder.isPresent()
+                ? Optional.empty()
+                : Optional.of(workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, array));
+    }
+
+    /** Returns whether an array begins where one of this thread's places does. */
+    public boolean holds(INDArray array) {
+        return holder(array).isPresent();
+    }
+
+    private Optional<Numbers> holder(INDArray array) {
         long address = Workspaces.address(array);
-        return places.getOrDefault(Thread.currentThread(), List.of()).stream()
-                .flatMap(place -> place.values().stream())
-                .anyMatch(numbers -> numbers.holds(address));
+        for (Map<DataType, Numbers> place : places.getOrDefault(Thread.currentThread(), List.of())) {
+            Numbers numbers = place.get(array.dataType());
+            if (numbers != null && numbers.holds(address)) {
+                return Optional.of(numbers);
+            }
+        }
+        return Optional.empty();
     }
 }

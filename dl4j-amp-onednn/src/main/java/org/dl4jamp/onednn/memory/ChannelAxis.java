@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.memory;
 
+import java.util.Arrays;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.Convolution3D;
@@ -30,6 +31,16 @@ public enum ChannelAxis {
     /** Returns a view of a layer's array that has the channels as its second axis. */
     public INDArray toSecond(INDArray array) {
         return this == LAST ? Workspaces.lastAxisSecond(array) : array;
+    }
+
+    /** Returns the shape that the layer's neighbours expect of an array with the channels as its second axis. */
+    public long[] fromSecond(long... shape) {
+        if (this == SECOND || shape.length < 3) {
+            return shape;
+        }
+        return Arrays.stream(Layout.axesOfChannelsLast(shape.length))
+                .mapToLong(axis -> shape[axis])
+                .toArray();
     }
 
     /** Returns the view that the layer's neighbours expect of an array with the channels as its second axis. */

@@ -102,12 +102,11 @@ public class OneDnnContext implements AutoCloseable {
      * @return the array itself if it stays as long as DL4J requires, else a copy
      */
     public INDArray passThrough(INDArray array, LayerWorkspaceMgr workspaceMgr) {
-        if (!activationMemory.endsEarly(array, workspaceMgr)) {
-            return workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, array);
-        }
-        INDArray copy = Workspaces.like(array, workspaceMgr, ArrayType.ACTIVATIONS);
-        copies.copy(array, copy);
-        return copy;
+        return activationMemory.passedOn(array, workspaceMgr).orElseGet(() -> {
+            INDArray copy = Workspaces.like(array, workspaceMgr, ArrayType.ACTIVATIONS);
+            copies.copy(array, copy);
+            return copy;
+        });
     }
 
     /**

@@ -12,13 +12,23 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 public final class GroupSum {
     private final Eltwise function;
+    private final boolean endsSummand;
     private Supplier<INDArray[]> inputs = () -> new INDArray[0];
     private int other;
     private boolean made;
 
-    /** @param function the function of the sum; null for none */
-    public GroupSum(Eltwise function) {
+    /**
+     * @param function the function of the sum; null for none
+     * @param endsSummand whether nothing reads the other summand after the layer has added it
+     */
+    public GroupSum(Eltwise function, boolean endsSummand) {
         this.function = function;
+        this.endsSummand = endsSummand;
+    }
+
+    /** Returns whether the sum may be written over the other summand, if that is in memory of the engine's. */
+    public boolean endsSummand() {
+        return endsSummand;
     }
 
     public Eltwise function() {
