@@ -28,11 +28,7 @@ public record FusionGroup(
      * @param summand which of its inputs, 0 or 1, isn't the product, and is there already when it's the head's turn
      * @param endsSummand whether the result may be written over that summand: nothing reads it any more after the head
      */
-    public record Sum(String vertex, int summand, boolean endsSummand) {
-        private Sum inPlace() {
-            return new Sum(vertex, summand, true);
-        }
-    }
+    public record Sum(String vertex, int summand, boolean endsSummand) {}
 
     /** Returns the names of all, in order. */
     public List<String> members() {
@@ -51,8 +47,8 @@ public record FusionGroup(
         return members().get(members().size() - 1);
     }
 
-    FusionGroup at(int number, boolean inPlace) {
-        return new FusionGroup(
-                head, normalization, inPlace ? sum.map(Sum::inPlace) : sum, function, Optional.of(number));
+    FusionGroup at(int number, boolean endsSummand) {
+        Optional<Sum> placed = sum.map(own -> new Sum(own.vertex(), own.summand(), endsSummand));
+        return new FusionGroup(head, normalization, placed, function, Optional.of(number));
     }
 }
