@@ -9,7 +9,6 @@ import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
-import org.deeplearning4j.nn.conf.layers.CapsuleStrengthLayer;
 import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
 import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
@@ -22,6 +21,7 @@ import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
+import org.deeplearning4j.nn.conf.layers.PrimaryCapsules;
 import org.deeplearning4j.nn.conf.layers.RecurrentAttentionLayer;
 import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
@@ -31,6 +31,7 @@ import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.conf.layers.recurrent.TimeDistributed;
+import org.deeplearning4j.nn.conf.layers.util.MaskLayer;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.conf.weightnoise.IWeightNoise;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
@@ -187,6 +188,12 @@ class ReasonsTest {
                 .flatMap(refusals -> refusals);
     }
 
+    private static PrimaryCapsules capsules(int stride, ConvolutionMode mode) {
+        return new PrimaryCapsules.Builder(2, 2, new int[] {1, 1}, new int[] {stride, stride})
+                .convolutionMode(mode)
+                .build();
+    }
+
     private static Stream<Refusal> others() {
         return Stream.of(
                         both(
@@ -195,7 +202,11 @@ class ReasonsTest {
                                         .weightNoise(new OwnNoise())
                                         .build(),
                                 OWN_NOISE),
-                        both(new CapsuleStrengthLayer.Builder().build(), "CapsuleStrengthLayer"),
+                        both(new MaskLayer(), "MaskLayer"),
+                        both(capsules(1, ConvolutionMode.Causal), "causal windows of images"),
+                        both(
+                                capsules(3, ConvolutionMode.Same),
+                                "strides in mode Same that are larger than the kernel by two or more"),
                         Stream.of(new Refusal(
                                 new ElementWiseMultiplicationLayer.Builder()
                                         .nIn(4)

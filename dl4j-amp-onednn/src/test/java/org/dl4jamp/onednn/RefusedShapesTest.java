@@ -32,6 +32,7 @@ import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
 import org.deeplearning4j.nn.conf.layers.GravesLSTM;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.PrimaryCapsules;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -70,8 +71,8 @@ import org.nd4j.linalg.learning.config.Sgd;
 import org.slf4j.LoggerFactory;
 
 /**
- * Layers of attention and recurrent layers where oneDNN doesn't make a primitive: DL4J's own code computes that shape,
- * in the middle of training or of a backward pass, and the plan and one line of the log say so.
+ * Layers of attention, recurrent layers and primary capsules where oneDNN doesn't make a primitive: DL4J's own code
+ * computes that shape, in the middle of training or of a backward pass, and the plan and one line of the log say so.
  */
 class RefusedShapesTest {
     private static final LayerWorkspaceMgr NONE = LayerWorkspaceMgr.noWorkspaces();
@@ -164,7 +165,12 @@ class RefusedShapesTest {
                 .peek(layer -> layer.setNIn(InputType.recurrent(8, STEPS), true));
         Stream<Layer> recurrent =
                 Stream.of(recurrent(new LSTM.Builder().nIn(8)), recurrent(new SimpleRnn.Builder().nIn(8)));
-        return Stream.concat(attention, recurrent)
+        Layer capsules = new PrimaryCapsules.Builder(3, 2, new int[] {2, 2}, new int[] {1, 1})
+                .useReLU(true)
+                .build();
+        capsules.setNIn(InputType.convolutional(STEPS, STEPS, 8), true);
+        return Stream.of(attention, recurrent, Stream.of(capsules))
+                .flatMap(each -> each)
                 .flatMap(layer -> Types.here().stream().map(type -> Arguments.of(layer, type)));
     }
 
@@ -226,9 +232,13 @@ class RefusedShapesTest {
         Random random = new Random(3);
         long number = conf.initializer().numParams(conf);
         INDArray params = number == 0 ? null : gaussian(random, 0.3, number);
-        INDArray input = gaussian(random, 1, EXAMPLES, 8, STEPS);
-        INDArray mask = Nd4j.ones(DataType.FLOAT, EXAMPLES, STEPS);
-        mask.putScalar(0, STEPS - 1, 0);
+        boolean images = conf instanceof PrimaryCapsules;
+        INDArray input =
+                images ? gaussian(random, 1, EXAMPLES, 8, STEPS, STEPS) : gaussian(random, 1, EXAMPLES, 8, STEPS);
+        INDArray mask = images ? null : Nd4j.ones(DataType.FLOAT, EXAMPLES, STEPS);
+        if (!images) {
+            mask.putScalar(0, STEPS - 1, 0);
+        }
         org.deeplearning4j.nn.api.Layer dl4j = SingleLayer.dl4j(conf, params);
         dl4j.setMaskArray(mask);
         INDArray epsilon =

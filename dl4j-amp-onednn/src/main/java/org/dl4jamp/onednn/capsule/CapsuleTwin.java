@@ -1,6 +1,5 @@
 package org.dl4jamp.onednn.capsule;
 
-import java.util.stream.IntStream;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.CapsuleLayer;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
@@ -9,7 +8,6 @@ import org.deeplearning4j.nn.layers.samediff.SameDiffLayer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.ExternalErrors;
-import org.dl4jamp.onednn.host.FlatFloats;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -79,12 +77,9 @@ final class CapsuleTwin extends SameDiffLayer implements OneDnnTwin {
         return layer.isHasBias() ? getParam(BIAS).dup('c').data().asDouble() : new double[results];
     }
 
-    private Routing routing(FlatFloats predictions, int example, double... bias) {
-        int size = (int) layer.getInputCapsules() * results;
-        float[] own = new float[size];
-        predictions.range((long) example * size, size).get(own);
+    private Routing routing(Examples predictions, int example, double... bias) {
         return new Routing(
-                own,
+                predictions.floats(example),
                 (int) layer.getInputCapsules(),
                 layer.getCapsules(),
                 layer.getCapsuleDimensions(),
@@ -100,21 +95,11 @@ final class CapsuleTwin extends SameDiffLayer implements OneDnnTwin {
         int minibatch = (int) input.size(0);
         INDArray output = floats(
                 workspaceMgr, ArrayType.ACTIVATIONS, minibatch, layer.getCapsules(), layer.getCapsuleDimensions());
-        FlatFloats from = FlatFloats.of(predictions).orElseThrow();
-        FlatFloats to = FlatFloats.of(output).orElseThrow();
+        Examples from = new Examples(predictions);
+        Examples to = new Examples(output);
         double[] bias = bias();
-        IntStream.range(0, minibatch)
-                .parallel()
-                .forEach(example -> write(routing(from, example, bias).forward(), to, example));
+        from.forEach(example -> to.write(example, routing(from, example, bias).forward()));
         return output;
-    }
-
-    private static void write(double[] numbers, FlatFloats to, int example) {
-        float[] rounded = new float[numbers.length];
-        for (int i = 0; i < numbers.length; i++) {
-            rounded[i] = (float) numbers[i];
-        }
-        to.range((long) example * numbers.length, numbers.length).put(rounded);
     }
 
     @Override
@@ -148,26 +133,15 @@ final class CapsuleTwin extends SameDiffLayer implements OneDnnTwin {
 
     /** Writes the gradient of the predictions over them, and returns that of the bias. */
     private double[] backward(INDArray predictions, INDArray above) {
-        FlatFloats from = FlatFloats.of(predictions).orElseThrow();
-        FlatFloats epsilon = FlatFloats.of(above).orElseThrow();
+        Examples from = new Examples(predictions);
+        Examples epsilon = new Examples(above);
         double[] bias = bias();
-        double[][] ofBias = IntStream.range(0, (int) above.size(0))
-                .parallel()
-                .mapToObj(example -> {
-                    Routing routing = routing(from, example, bias);
-                    routing.forward();
-                    double[] own = new double[results];
-                    float[] errors = new float[results];
-                    epsilon.range((long) example * results, results).get(errors);
-                    float[] next = routing.backward(
-                            IntStream.range(0, results)
-                                    .mapToDouble(i -> errors[i])
-                                    .toArray(),
-                            own);
-                    from.range((long) example * next.length, next.length).put(next);
-                    return own;
-                })
-                .toArray(double[][]::new);
+        double[][] ofBias = new double[(int) above.size(0)][results];
+        from.forEach(example -> {
+            Routing routing = routing(from, example, bias);
+            routing.forward();
+            from.write(example, routing.backward(epsilon.doubles(example), ofBias[example]));
+        });
         double[] sum = new double[results];
         for (double[] each : ofBias) {
             for (int i = 0; i < results; i++) {

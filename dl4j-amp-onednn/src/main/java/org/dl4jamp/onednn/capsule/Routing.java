@@ -7,13 +7,11 @@ package org.dl4jamp.onednn.capsule;
  * <p>Predictions are {@code [inputs, capsules, dimensions]}, and sums and results {@code [capsules, dimensions]}.
  */
 final class Routing {
-    /** The summand of a squared length before its root, as in DL4J. */
-    private static final double EPSILON = 1e-5;
-
     private final int inputs;
     private final int capsules;
     private final int dimensions;
     private final int iterations;
+    private final Squash squash;
     private final float[] predictions;
     private final double[] bias;
     private final double[][] couplings;
@@ -26,6 +24,7 @@ final class Routing {
         this.capsules = capsules;
         this.dimensions = dimensions;
         this.iterations = iterations;
+        this.squash = new Squash(dimensions);
         this.bias = bias;
         this.couplings = new double[iterations][];
         this.sums = new double[iterations][];
@@ -41,7 +40,7 @@ final class Routing {
             }
             couplings[iteration] = softmax(logits);
             sums[iteration] = weightedSums(couplings[iteration]);
-            result = squashed(sums[iteration]);
+            result = squash.of(sums[iteration]);
         }
         return result;
     }
@@ -86,41 +85,6 @@ final class Routing {
         return result;
     }
 
-    private double product(double[] one, double[] other, int capsule) {
-        double product = 0;
-        for (int i = capsule * dimensions; i < (capsule + 1) * dimensions; i++) {
-            product += one[i] * other[i];
-        }
-        return product;
-    }
-
-    /** Returns vectors of the same directions that are shorter than 1. */
-    private double[] squashed(double... vectors) {
-        double[] squashed = new double[vectors.length];
-        for (int capsule = 0; capsule < capsules; capsule++) {
-            double square = product(vectors, vectors, capsule);
-            double factor = square / ((square + 1) * Math.sqrt(square + EPSILON));
-            for (int i = capsule * dimensions; i < (capsule + 1) * dimensions; i++) {
-                squashed[i] = vectors[i] * factor;
-            }
-        }
-        return squashed;
-    }
-
-    private double[] squashGradient(double[] vectors, double[] above) {
-        double[] gradient = new double[vectors.length];
-        for (int capsule = 0; capsule < capsules; capsule++) {
-            double square = product(vectors, vectors, capsule);
-            double scale = 1 / ((square + 1) * Math.sqrt(square + EPSILON));
-            double slope = scale * (1 - square / (square + 1) - square / (2 * (square + EPSILON)));
-            double along = 2 * slope * product(vectors, above, capsule);
-            for (int i = capsule * dimensions; i < (capsule + 1) * dimensions; i++) {
-                gradient[i] = square * scale * above[i] + along * vectors[i];
-            }
-        }
-        return gradient;
-    }
-
     /**
      * Computes the gradients after {@link #forward}.
      *
@@ -128,25 +92,21 @@ final class Routing {
      * @param biasGradient takes that of the bias
      * @return that of the predictions
      */
-    float[] backward(double[] above, double[] biasGradient) {
+    double[] backward(double[] above, double[] biasGradient) {
         double[] next = new double[predictions.length];
         double[] ofLogits = new double[inputs * capsules];
         double[] ofResult = above;
         for (int iteration = iterations - 1; iteration >= 0; iteration--) {
-            double[] ofSums = squashGradient(sums[iteration], ofResult);
+            double[] ofSums = squash.gradient(sums[iteration], ofResult);
             for (int i = 0; i < ofSums.length; i++) {
                 biasGradient[i] += ofSums[i];
             }
             addGradientOfSums(iteration, ofSums, next, ofLogits);
             if (iteration > 0) {
-                ofResult = gradientOfAgreement(squashed(sums[iteration - 1]), ofLogits, next);
+                ofResult = gradientOfAgreement(squash.of(sums[iteration - 1]), ofLogits, next);
             }
         }
-        float[] rounded = new float[next.length];
-        for (int i = 0; i < next.length; i++) {
-            rounded[i] = (float) next[i];
-        }
-        return rounded;
+        return next;
     }
 
     private void addGradientOfSums(int iteration, double[] ofSums, double[] next, double[] ofLogits) {

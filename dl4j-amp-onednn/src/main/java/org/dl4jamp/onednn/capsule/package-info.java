@@ -1,6 +1,6 @@
 /**
- * Capsules: their predictions, which are products of matrices, and the routing by agreement. FP32 comes in and goes
- * out. Begin reading with {@link org.dl4jamp.onednn.capsule.CapsuleTwin}.
+ * Capsules: the first ones, which a convolution makes of images; their predictions, which are products of matrices, and
+ * the routing by agreement; their lengths. Begin reading with {@link org.dl4jamp.onednn.capsule.CapsuleTwin}.
  *
  * <p>Internal: it may change with any version.
  */

@@ -7,6 +7,7 @@ import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
 import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
+import org.deeplearning4j.nn.conf.layers.PrimaryCapsules;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.memory.Layout;
@@ -29,7 +30,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * @param weights layout of DL4J's weights, their axes in oneDNN's order: {@code [nOut, nIn, ...]}, and in a depthwise
  *     convolution {@code [groups, nOut of a group, 1, ...]}
  */
-record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, long nIn, long nOut, Layout weights) {
+public record ConvolutionForm(
+        Window window, boolean transposed, ChannelAxis channels, long nIn, long nOut, Layout weights) {
 
     static ConvolutionForm of(ConvolutionLayer layer) {
         int[] k = layer.getKernelSize();
@@ -84,6 +86,25 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
         return new ConvolutionForm(pixel, false, channels, nIn, nOut, floats(nOut, nIn, 1, 1));
     }
 
+    /**
+     * Returns the convolution in front of primary capsules. SameDiff rounds the number of windows down in Strict, too.
+     */
+    public static ConvolutionForm of(PrimaryCapsules layer) {
+        int[] k = layer.getKernelSize();
+        ConvolutionMode mode = layer.getConvolutionMode();
+        Window window = new Window(
+                2,
+                k,
+                layer.getStride(),
+                layer.getPadding(),
+                layer.getDilation(),
+                mode == ConvolutionMode.Strict ? ConvolutionMode.Truncate : mode);
+        long nIn = layer.getInputChannels();
+        long nOut = (long) layer.getChannels() * layer.getCapsuleDimensions();
+        Layout weights = floats(k[0], k[1], nIn, nOut).permuted(3, 2, 0, 1);
+        return new ConvolutionForm(window, false, ChannelAxis.SECOND, nIn, nOut, weights);
+    }
+
     private static Layout floats(long... shape) {
         return Layout.dense(DataType.FLOAT, shape);
     }
@@ -101,12 +122,12 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
     /**
      * Returns whether an input, given with its channels as the second axis, has as many axes and channels as the layer.
      */
-    boolean matches(INDArray input) {
+    public boolean matches(INDArray input) {
         return input.rank() == window.axes() + 2 && input.size(1) == nIn;
     }
 
     /** Returns whether the window fits an input of the right rank. */
-    boolean fits(INDArray input) {
+    public boolean fits(INDArray input) {
         long[] extents = Workspaces.extents(input);
         return transposed ? window.fitsSpread(extents) : window.fits(extents);
     }
@@ -129,7 +150,7 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
      * @param sum whether another array may be added before the activation function is applied
      * @param function the activation function to apply; null if there is none
      */
-    ProductKernels kernels(
+    public ProductKernels kernels(
             OneDnnContext context,
             String layer,
             WeightCopies copies,

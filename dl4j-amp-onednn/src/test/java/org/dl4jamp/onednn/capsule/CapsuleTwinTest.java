@@ -1,38 +1,24 @@
 package org.dl4jamp.onednn.capsule;
 
 import static org.dl4jamp.onednn.Layers.gaussian;
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Random;
 import java.util.function.ToDoubleFunction;
-import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.CapsuleLayer;
-import org.deeplearning4j.nn.conf.layers.CapsuleStrengthLayer;
-import org.deeplearning4j.nn.conf.layers.PrimaryCapsules;
-import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.dl4jamp.InferenceMode;
-import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.Networks;
 import org.dl4jamp.SingleLayer;
-import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.dl4j.ExternalErrors;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.Layers;
 import org.dl4jamp.onednn.OneDnnEngine;
-import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
-import org.nd4j.linalg.learning.config.Adam;
 
 /** Capsules against their formula in double, and gradients against its differences. */
 class CapsuleTwinTest {
@@ -168,42 +154,5 @@ class CapsuleTwinTest {
 
     private static INDArray array(double[] numbers, INDArray like) {
         return Nd4j.createFromArray(numbers).reshape('c', like.shape());
-    }
-
-    @ParameterizedTest
-    @MethodSource("org.dl4jamp.onednn.Types#precisions")
-    void aNetworkOfCapsulesLearns(Precision precision) {
-        MultiLayerNetwork network = Networks.init(Networks.builder(new Adam(1e-2))
-                .list()
-                .layer(Networks.convolution(3, 6))
-                .layer(new PrimaryCapsules.Builder(4, 2, new int[] {3, 3}, new int[] {2, 2}).build())
-                .layer(new CapsuleLayer.Builder(3, 5).hasBias(true).build())
-                .layer(new CapsuleStrengthLayer.Builder().build())
-                .layer(Networks.softmax(3))
-                .setInputType(InputType.convolutional(8, 8, 3))
-                .build());
-        DataSet data = Networks.images(12, 3, 8, 3);
-        AmpConfig config =
-                AmpConfig.builder().engine("onednn").precision(precision).build();
-        try (MixedPrecision amp = MixedPrecision.enable(network, config)) {
-            assertEquals("onednn", amp.plan().row("layer2").engine());
-            network.fit(data);
-            double first = network.score();
-            for (int step = 0; step < 15; step++) {
-                network.fit(data);
-            }
-            assertTrue(network.score() < 0.9 * first, () -> first + " became " + network.score());
-            assertEquals(0, amp.stepsSkipped());
-        }
-        INDArray expected;
-        try (MixedPrecision amp = MixedPrecision.enable(
-                network,
-                AmpConfig.builder().engine("onednn").precision(Precision.FLOAT).build())) {
-            expected = network.output(data.getFeatures());
-        }
-        try (InferenceMode mode = MixedPrecision.inference(network, config.forInference())) {
-            Agreement.assertWithin(
-                    "output", expected, network.output(data.getFeatures()), precision == Precision.FLOAT ? 1e-5 : 0.03);
-        }
     }
 }
