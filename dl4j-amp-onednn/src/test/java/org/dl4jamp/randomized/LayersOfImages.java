@@ -169,10 +169,14 @@ final class LayersOfImages {
     }
 
     private static PrimaryCapsules primaryCapsules(Draw draw, InputType type) {
-        return new PrimaryCapsules.Builder(draw.between(2, 3), draw.between(1, 2), pair(draw, 1, 2), pair(draw, 1, 2))
+        PrimaryCapsules.Builder builder = new PrimaryCapsules.Builder(
+                        draw.between(2, 3), draw.between(1, 2), pair(draw, 1, 2), pair(draw, 1, 2))
                 .hasBias(draw.chance(0.5))
-                .useLeakyReLU(draw.chance(0.5) ? 0 : 0.1)
-                .build();
+                .padding(padding(draw))
+                .convolutionMode(draw.of(ConvolutionMode.Same, ConvolutionMode.Truncate));
+        return draw.chance(0.4)
+                ? builder.build()
+                : builder.useLeakyReLU(draw.chance(0.5) ? 0 : 0.1).build();
     }
 
     private static LocalResponseNormalization responseNormalization(Draw draw, InputType type) {

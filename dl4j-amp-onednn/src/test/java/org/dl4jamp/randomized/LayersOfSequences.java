@@ -7,6 +7,7 @@ import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
+import org.deeplearning4j.nn.conf.layers.CapsuleLayer;
 import org.deeplearning4j.nn.conf.layers.CapsuleStrengthLayer;
 import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
 import org.deeplearning4j.nn.conf.layers.Convolution3D;
@@ -36,8 +37,7 @@ import org.nd4j.linalg.activations.Activation;
 /**
  * Layers of sequences. Left out: LearnedSelfAttentionLayer. DL4J calls ND4J's scatter_update for it without the
  * arguments that tell the operation, the axes and the positions to write to. libnd4j's helper reads these beyond the
- * end of an empty list: it throws, or may write anywhere, and so a later crash of the JVM can't be excluded. Left out,
- * too: CapsuleLayer, which writes outside of arrays in stock DL4J, as MALLOC_CHECK_=3 shows.
+ * end of an empty list: it throws, or may write anywhere, and so a later crash of the JVM can't be excluded.
  */
 final class LayersOfSequences {
     static final List<LayerPart> ALL = List.of(
@@ -60,12 +60,19 @@ final class LayersOfSequences {
                     SEQUENCES,
                     Part.Family.IMAGES,
                     Part.Family.VOLUMES),
+            LayerPart.of("capsules", LayersOfSequences::capsules, SEQUENCES),
             LayerPart.of("capsuleStrength", (draw, type) -> new CapsuleStrengthLayer.Builder().build(), SEQUENCES),
             LayerPart.of("selfAttention", LayersOfSequences::selfAttention, SEQUENCES),
             LayerPart.of("recurrentAttention", LayersOfSequences::recurrentAttention, SEQUENCES),
             LayerPart.of("locallyConnected1d", LayersOfSequences::locallyConnected, SEQUENCES));
 
     private LayersOfSequences() {}
+
+    private static CapsuleLayer capsules(Draw draw, InputType type) {
+        return new CapsuleLayer.Builder(draw.between(2, 3), draw.between(1, 3), draw.between(1, 3))
+                .hasBias(draw.chance(0.5))
+                .build();
+    }
 
     private static LSTM lstm(Draw draw, InputType type) {
         return new LSTM.Builder()

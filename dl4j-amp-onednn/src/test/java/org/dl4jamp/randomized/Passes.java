@@ -22,12 +22,12 @@ final class Passes {
     }
 
     /**
-     * Records gradients. Stock DL4J's are NaN behind p-norms of windows of zeros, such as masked steps: then there's
-     * nothing to compare with.
+     * Records gradients. Stock DL4J's are NaN behind p-norms of windows of zeros, such as masked steps, and behind
+     * lengths of capsules of zeros: then there's nothing to compare with.
      */
     static void seeGradients(Player player, String name, Map<String, INDArray> gradients) {
         player.seen().add(name, gradients);
-        if (player.description().names("PNORM")) {
+        if (player.description().names("PNORM", "CapsuleStrength")) {
             double sum = gradients.values().stream()
                     .filter(Objects::nonNull)
                     .mapToDouble(gradient -> gradient.sumNumber().doubleValue())

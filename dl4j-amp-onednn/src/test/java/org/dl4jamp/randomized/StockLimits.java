@@ -1,6 +1,7 @@
 package org.dl4jamp.randomized;
 
 import java.util.Set;
+import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.Convolution3D;
@@ -77,6 +78,10 @@ final class StockLimits {
         if (scenario.truncates() && scenario.has(Option.CHANNELS_LAST) && name.equals("simpleRnn")) {
             return false;
         }
+        // Its input has as many numbers as its configuration says, which sequences haven't in each batch.
+        if (name.equals("capsules") && scenario.input() != Family.IMAGES) {
+            return false;
+        }
         // They return a view of the features, or overwrite them, outside the workspace where DL4J expects it.
         boolean leavesWorkspace = name.equals("cropping") || name.equals("cropping3d") || name.equals("prelu");
         if (first && leavesWorkspace) {
@@ -116,6 +121,8 @@ final class StockLimits {
             case "separable" -> images.getChannels() > 1;
             // Of one channel ND4J throws for one example, and not for the whole batch that micro-batches make.
             case "depthwise", "locallyConnected" -> images.getChannels() > 1 || !scenario.makesOtherSteps();
+            // It takes rows for channels.
+            case "primaryCapsules" -> images.getFormat() == CNN2DFormat.NCHW;
             case "spaceToDepth" -> images.getHeight() % 2 == 0 && images.getWidth() % 2 == 0;
             // Half of its window has to be less than the channels.
             case "localResponseNormalization" -> images.getChannels() > 1;
