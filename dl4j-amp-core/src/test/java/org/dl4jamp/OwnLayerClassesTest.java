@@ -64,12 +64,7 @@ class OwnLayerClassesTest {
                 INDArray params,
                 boolean initialize,
                 DataType type) {
-            DenseLayer layer = layer(conf, type);
-            layer.setListeners(listeners);
-            layer.setIndex(index);
-            layer.setParamsViewArray(params);
-            layer.setParamTable(initializer().init(conf, params, initialize));
-            return layer;
+            return SingleLayer.instantiated(layer(conf, type), listeners, index, params, initialize);
         }
     }
 

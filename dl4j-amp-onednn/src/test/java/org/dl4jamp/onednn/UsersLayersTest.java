@@ -24,6 +24,7 @@ import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.InferenceMode;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.StaticLossScaler;
@@ -64,12 +65,7 @@ class UsersLayersTest {
                     return super.backpropGradient(epsilon.mul(3), workspaceMgr);
                 }
             };
-            layer.setListeners(listeners);
-            layer.setIndex(index);
-            layer.setParamsViewArray(parameters);
-            layer.setParamTable(initializer().init(conf, parameters, initialize));
-            layer.setConf(conf);
-            return layer;
+            return SingleLayer.instantiated(layer, listeners, index, parameters, initialize);
         }
     }
 

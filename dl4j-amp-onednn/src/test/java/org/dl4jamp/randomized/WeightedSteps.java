@@ -13,6 +13,7 @@ import org.deeplearning4j.nn.layers.AbstractLayer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.api.TrainingListener;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.extension.LayerArrays;
 import org.dl4jamp.extension.LayerKernel;
 import org.dl4jamp.extension.LayerPasses;
@@ -53,12 +54,7 @@ public final class WeightedSteps extends NoParamLayer {
             INDArray parameters,
             boolean initialize,
             DataType type) {
-        Computing layer = new Computing(conf, type);
-        layer.setIndex(index);
-        layer.setListeners(listeners);
-        layer.setParamsViewArray(parameters);
-        layer.setParamTable(initializer().init(conf, parameters, initialize));
-        return layer;
+        return SingleLayer.instantiated(new Computing(conf, type), listeners, index, parameters, initialize);
     }
 
     @Override
