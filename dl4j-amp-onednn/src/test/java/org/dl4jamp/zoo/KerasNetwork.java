@@ -52,10 +52,7 @@ enum KerasNetwork {
     DEPTHWISE {
         @Override
         KerasModel model() {
-            KerasModel model = new KerasModel(true);
-            model.add("InputLayer", "image", config("batch_input_shape", shape(SIZE, SIZE, CHANNELS), "sparse", false));
-            model.add("Conv2D", "stem", convolution(6, "relu"), "image");
-            convolutionWeights(model, "stem", CHANNELS, 6);
+            KerasModel model = stem();
             model.add("DepthwiseConv2D", "dw", depthwise(2, "linear"), "stem");
             depthwiseWeights(model, "dw", 6, 2);
             model.values("dw", "bias", 0, 0.1, 12);
@@ -65,9 +62,7 @@ enum KerasNetwork {
                     .values("normalization", "moving_mean", 0, 0.1, 12)
                     .values("normalization", "moving_variance", 1, 0.1, 12);
             model.add("Activation", "relu", config("activation", "relu"), "normalization");
-            model.add("SeparableConv2D", "separable", separable(8, "relu"), "relu");
-            depthwiseWeights(model, "separable", 12, 1);
-            model.weights("separable", "pointwise_kernel", 12, 1, 1, 12, 8).values("separable", "bias", 0, 0.1, 8);
+            separable(model, 12, 8, "relu", "relu");
             model.add(
                     "MaxPooling2D",
                     "pooling",
@@ -82,9 +77,7 @@ enum KerasNetwork {
                             "channels_last"),
                     "separable");
             model.add("GlobalAveragePooling2D", "average", config("data_format", "channels_last"), "pooling");
-            model.add("Dense", "classes", dense(CLASSES, "softmax"), "average");
-            denseWeights(model, "classes", 8, CLASSES);
-            return model;
+            return classes(model, 8, "average");
         }
 
         @Override
@@ -97,20 +90,13 @@ enum KerasNetwork {
     BRANCHES {
         @Override
         KerasModel model() {
-            KerasModel model = new KerasModel(true);
-            model.add("InputLayer", "image", config("batch_input_shape", shape(SIZE, SIZE, CHANNELS), "sparse", false));
-            model.add("Conv2D", "stem", convolution(6, "relu"), "image");
-            convolutionWeights(model, "stem", CHANNELS, 6);
-            model.add("SeparableConv2D", "separable", separable(6, "linear"), "stem");
-            depthwiseWeights(model, "separable", 6, 1);
-            model.weights("separable", "pointwise_kernel", 6, 1, 1, 6, 6).values("separable", "bias", 0, 0.1, 6);
+            KerasModel model = stem();
+            separable(model, 6, 6, "linear", "stem");
             model.add("Add", "sum", config(), "stem", "separable");
             model.add("Activation", "relu", config("activation", "relu"), "sum");
             model.add("Concatenate", "both", config("axis", -1), "relu", "stem");
             model.add("Flatten", "flat", config("data_format", "channels_last"), "both");
-            model.add("Dense", "classes", dense(CLASSES, "softmax"), "flat");
-            denseWeights(model, "classes", 12 * SIZE * SIZE, CLASSES);
-            return model;
+            return classes(model, 12 * SIZE * SIZE, "flat");
         }
 
         @Override
@@ -265,8 +251,8 @@ enum KerasNetwork {
         model.weights(name, "kernel", in, in, out).values(name, "bias", 0, 0.1, out);
     }
 
-    private static KerasModel classes(KerasModel model, long in) {
-        model.add("Dense", "classes", dense(CLASSES, "softmax"));
+    private static KerasModel classes(KerasModel model, long in, String... before) {
+        model.add("Dense", "classes", dense(CLASSES, "softmax"), before);
         denseWeights(model, "classes", in, CLASSES);
         return model;
     }
@@ -290,20 +276,24 @@ enum KerasNetwork {
         return with(config, more);
     }
 
-    private static Map<String, Object> convolution(int filters, String activation, Object... more) {
-        return with(window(activation, more), "filters", filters, "kernel_initializer", INITIALIZER);
-    }
-
-    private static void convolutionWeights(KerasModel model, String name, long in, long out) {
-        model.weights(name, "kernel", 9 * in, 3, 3, in, out).values(name, "bias", 0, 0.1, out);
+    /** Returns a model of images that begins with a convolution to 6 channels. */
+    private static KerasModel stem() {
+        KerasModel model = new KerasModel(true);
+        model.add("InputLayer", "image", config("batch_input_shape", shape(SIZE, SIZE, CHANNELS), "sparse", false));
+        model.add("Conv2D", "stem", window("relu", "filters", 6, "kernel_initializer", INITIALIZER), "image");
+        return model.weights("stem", "kernel", 9 * CHANNELS, 3, 3, CHANNELS, 6).values("stem", "bias", 0, 0.1, 6);
     }
 
     private static Map<String, Object> depthwise(int multiplier, String activation) {
         return window(activation, "depth_multiplier", multiplier, "depthwise_initializer", INITIALIZER);
     }
 
-    private static Map<String, Object> separable(int filters, String activation) {
-        return with(depthwise(1, activation), "filters", filters, "pointwise_initializer", INITIALIZER);
+    private static void separable(KerasModel model, int in, int out, String activation, String before) {
+        Map<String, Object> config =
+                with(depthwise(1, activation), "filters", out, "pointwise_initializer", INITIALIZER);
+        model.add("SeparableConv2D", "separable", config, before);
+        depthwiseWeights(model, "separable", in, 1);
+        model.weights("separable", "pointwise_kernel", in, 1, 1, in, out).values("separable", "bias", 0, 0.1, out);
     }
 
     private static void depthwiseWeights(KerasModel model, String name, long in, long multiplier) {
