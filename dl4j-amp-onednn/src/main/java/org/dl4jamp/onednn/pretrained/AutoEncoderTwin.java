@@ -9,7 +9,6 @@ import org.deeplearning4j.nn.params.PretrainParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.Rejection;
-import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.Gate;
@@ -28,14 +27,12 @@ final class AutoEncoderTwin extends AutoEncoder implements OneDnnTwin, Twin.Opti
     static final Stage.Names ENCODER =
             new Stage.Names(PretrainParamInitializer.WEIGHT_KEY, PretrainParamInitializer.BIAS_KEY);
 
-    private final transient OneDnnContext context;
     private final transient Stage encoder;
     private final transient Pretrainer<PretrainedAutoEncoder> pretrainer;
     private transient boolean inputGradientUnwanted;
 
     AutoEncoderTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
-        this.context = context;
         this.encoder = new Stage(context, layerId(), ENCODER, type, layerConf().getActivationFn());
         this.pretrainer = new Pretrainer<>(masters -> new PretrainedAutoEncoder(masters, context));
     }
@@ -50,11 +47,7 @@ final class AutoEncoderTwin extends AutoEncoder implements OneDnnTwin, Twin.Opti
     @Override
     public INDArray encode(INDArray rows, boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        INDArray values =
-                trace(training, ArrayType.FF_WORKING_MEM, workspaceMgr).values();
-        INDArray output = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, dataType, values.shape());
-        context.copies().copy(values, output);
-        return output;
+        return encoder.activations(trace(training, ArrayType.FF_WORKING_MEM, workspaceMgr), workspaceMgr);
     }
 
     @Override
@@ -68,11 +61,7 @@ final class AutoEncoderTwin extends AutoEncoder implements OneDnnTwin, Twin.Opti
             delta = delta.mulColumnVector(maskArray.castTo(DataType.FLOAT));
         }
         encoder.backwardWeights(trace.input(), delta, params, ENCODER.in(gradientViews), memory);
-        INDArray next = null;
-        if (!inputGradientUnwanted) {
-            next = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, input.shape());
-            encoder.backwardData(trace.input(), delta, params, next, memory);
-        }
+        INDArray next = inputGradientUnwanted ? null : encoder.inputGradient(trace, delta, params, workspaceMgr);
         return new Pair<>(gradients(), next);
     }
 

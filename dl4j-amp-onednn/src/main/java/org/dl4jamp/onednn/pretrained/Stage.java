@@ -1,12 +1,15 @@
 package org.dl4jamp.onednn.pretrained;
 
 import java.util.Map;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.activation.ActivationFunction;
 import org.dl4jamp.onednn.linear.ProductCache;
 import org.dl4jamp.onednn.linear.ProductKernels;
 import org.dl4jamp.onednn.linear.ProductKernels.Parameters;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Views;
+import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.activations.IActivation;
@@ -163,6 +166,21 @@ final class Stage implements AutoCloseable {
         backwardWeights(trace.input(), delta, table, names.in(gradients), memory);
         INDArray next = memory.create(type, trace.input().shape());
         return backwardData(trace.input(), delta, table, next, memory);
+    }
+
+    /** Returns the values of a forward pass as a layer's activations, in the stage's type. */
+    INDArray activations(Trace trace, LayerWorkspaceMgr workspaceMgr) {
+        INDArray output = Workspaces.dense(
+                workspaceMgr, ArrayType.ACTIVATIONS, type, trace.values().shape());
+        context.copies().copy(trace.values(), output);
+        return output;
+    }
+
+    /** Returns the gradient of the activations in front of the layer. {@code delta} is that of the sums. */
+    INDArray inputGradient(Trace trace, INDArray delta, Map<String, INDArray> table, LayerWorkspaceMgr workspaceMgr) {
+        INDArray x = trace.input();
+        INDArray next = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATION_GRAD, type, x.shape());
+        return backwardData(x, delta, table, next, WorkingMemory.of(workspaceMgr, ArrayType.BP_WORKING_MEM));
     }
 
     /** Returns the copies of its weights in inference. */

@@ -9,7 +9,6 @@ import org.deeplearning4j.nn.layers.variational.VariationalAutoencoder;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.Rejection;
-import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.Gate;
@@ -26,7 +25,6 @@ final class VariationalTwin extends VariationalAutoencoder
         implements OneDnnTwin, Twin.OptionalInputGradient, Twin.Pretraining {
     private static final long serialVersionUID = 1L;
 
-    private final transient OneDnnContext context;
     private final transient VariationalStages stages;
     private final transient Pretrainer<PretrainedVariational> pretrainer;
     private transient boolean inputGradientUnwanted;
@@ -36,7 +34,6 @@ final class VariationalTwin extends VariationalAutoencoder
 
     VariationalTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
-        this.context = context;
         this.stages = VariationalStages.of(context, layerId(), type, layerConf());
         this.pretrainer = new Pretrainer<>(masters -> new PretrainedVariational(masters, context));
     }
@@ -54,12 +51,8 @@ final class VariationalTwin extends VariationalAutoencoder
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        INDArray values = traces(training, WorkingMemory.of(workspaceMgr, ArrayType.FF_WORKING_MEM))
-                .mean()
-                .values();
-        INDArray output = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, dataType, values.shape());
-        context.copies().copy(values, output);
-        return output;
+        Traces traces = traces(training, WorkingMemory.of(workspaceMgr, ArrayType.FF_WORKING_MEM));
+        return stages.mean().activations(traces.mean(), workspaceMgr);
     }
 
     @Override
@@ -79,12 +72,10 @@ final class VariationalTwin extends VariationalAutoencoder
         INDArray above = stages.mean().backward(traces.mean(), epsilon, params, gradientViews, memory);
         INDArray delta = VariationalStages.backwardToFirst(
                 stages.encoder(), traces.encoder(), above, params, gradientViews, memory);
-        INDArray next = null;
-        if (!inputGradientUnwanted) {
-            next = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, input.shape());
-            Stage first = stages.encoder().get(0);
-            first.backwardData(traces.encoder().get(0).input(), delta, params, next, memory);
-        }
+        Stage first = stages.encoder().get(0);
+        INDArray next = inputGradientUnwanted
+                ? null
+                : first.inputGradient(traces.encoder().get(0), delta, params, workspaceMgr);
         return new Pair<>(gradients(), next);
     }
 
