@@ -11,7 +11,9 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
 import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.InferenceMode;
@@ -24,6 +26,7 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.config.Sgd;
 
@@ -69,6 +72,78 @@ class InferenceMemoryTest {
         assertTrue(
                 all <= 1.1 * (one + weights),
                 () -> all + " bytes for 16 batch sizes, " + one + " for one, weights take " + weights);
+    }
+
+    private static MultiLayerNetwork dense(int seed) {
+        return Networks.init(Networks.builder(new Sgd(1e-3))
+                .seed(seed)
+                .list()
+                .layer(new DenseLayer.Builder()
+                        .nIn(300)
+                        .nOut(200)
+                        .activation(Activation.RELU)
+                        .build())
+                .layer(new OutputLayer.Builder()
+                        .nOut(17)
+                        .activation(Activation.SOFTMAX)
+                        .build())
+                .build());
+    }
+
+    private static INDArray rows(int examples) {
+        return gaussian(new Random(examples), 1, examples, 300);
+    }
+
+    /** Single examples are multiplied by weights in another order than batches are. */
+    @ParameterizedTest
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
+    void denseLayersHaveCurrentWeightsForEachBatchSize(Precision precision) {
+        MultiLayerNetwork network = dense(1);
+        MultiLayerNetwork stock = dense(1);
+        MultiLayerNetwork other = dense(2);
+        try (InferenceMode mode = MixedPrecision.inference(network, config(precision))) {
+            assertInfersLike(stock, network, precision);
+            network.setParams(other.params().dup());
+            assertInfersLike(other, network, precision);
+            network.params().assign(stock.params());
+            mode.refresh();
+            assertInfersLike(stock, network, precision);
+        }
+    }
+
+    private static void assertInfersLike(MultiLayerNetwork stock, MultiLayerNetwork network, Precision precision) {
+        for (int examples : new int[] {1, 2, 7, 64, 1}) {
+            INDArray expected = stock.output(rows(examples));
+            INDArray actual = network.output(rows(examples));
+            if (precision == Precision.FLOAT) {
+                Agreement.assertRoundedOnce(examples + " examples", expected, actual);
+            } else {
+                double off = expected.sub(actual).amaxNumber().doubleValue();
+                assertTrue(off < 0.02, () -> examples + " examples: probabilities off by " + off);
+            }
+        }
+    }
+
+    /** In FP32 single examples are multiplied by the parameters themselves, and in BFLOAT16 by a copy. */
+    @ParameterizedTest
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
+    void denseLayersKeepOneCopyForAllBatches(Precision precision) {
+        MultiLayerNetwork network = dense(1);
+        long before = AlignedMemory.held();
+        try (InferenceMode mode = MixedPrecision.inference(network, config(precision))) {
+            network.output(rows(64));
+            long batch = AlignedMemory.held() - before;
+            for (int examples = 2; examples < 16; examples++) {
+                network.output(rows(examples));
+            }
+            assertEquals(batch, AlignedMemory.held() - before, () -> mode.plan().toString());
+            network.output(rows(1));
+            long single = AlignedMemory.held() - before - batch;
+            long weights = network.numParams()
+                    * (precision == Precision.FLOAT ? 0 : Types.half().width());
+            assertTrue(single <= weights, () -> single + " bytes more for single examples");
+        }
+        assertEquals(before, AlignedMemory.held(), "all is given back");
     }
 
     /** The memory of the process, as the system counts it. */

@@ -19,6 +19,7 @@ final class PixelPrimitives extends DensePrimitives {
     private final WindowGeometry geometry;
 
     PixelPrimitives(WindowGeometry geometry) {
+        super(false);
         this.geometry = geometry;
     }
 

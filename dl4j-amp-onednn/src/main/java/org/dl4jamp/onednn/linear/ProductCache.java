@@ -54,7 +54,7 @@ public final class ProductCache implements AutoCloseable {
             Layout output = Layout.dense(type, input.size(0), weights.size(0));
             ProductKernels.Task task =
                     new ProductKernels.Task(layer, rows, Layout.of(weights), hasBias, output, sum, function);
-            return ProductKernels.make(context, new DensePrimitives(), ours, task);
+            return ProductKernels.make(context, new DensePrimitives(ours.areKept()), ours, task);
         });
     }
 

@@ -21,7 +21,7 @@ class WeightCopyTest {
 
     /** An inner product that reads its weights in an order of its own. */
     private static DensePrimitives wanting(long... strides) {
-        return new DensePrimitives() {
+        return new DensePrimitives(false) {
             @Override
             public memory.desc weights(DataType type, Layout network) {
                 return Layout.strided(type, network.shape(), strides).descriptor();
