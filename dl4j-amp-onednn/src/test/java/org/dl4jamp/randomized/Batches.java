@@ -1,5 +1,8 @@
 package org.dl4jamp.randomized;
 
+import static org.nd4j.linalg.indexing.NDArrayIndex.all;
+import static org.nd4j.linalg.indexing.NDArrayIndex.point;
+
 import java.util.Arrays;
 import java.util.List;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
@@ -68,7 +71,7 @@ final class Batches {
             if (masked && sequence) {
                 int steps = (int) ((InputType.InputTypeRecurrent) type).getTimeSeriesLength();
                 labelMasks[i] = mask(draw, examples, steps);
-            } else if (masked && outputs.get(i).labels() != Labels.BOXES && isChannelsFirst(type)) {
+            } else if (masked && outputs.get(i).labels().priors() == 0 && isChannelsFirst(type)) {
                 labelMasks[i] = maskOfPixels(draw, (InputType.InputTypeConvolutional) type, examples);
             }
         }
@@ -153,7 +156,8 @@ final class Batches {
             case SIGNS -> draw.whole(0, 1, shape).muli(2).subi(1);
             case POSITIVE -> draw.uniform(0.1, 2, shape);
             case FAR_FROM_ZERO -> draw.uniform(0.5, 3, shape);
-            case BOXES -> boxes(draw, (InputType.InputTypeConvolutional) type, examples);
+            case BOXES, BOXES_OF_TWO_PRIORS, BOXES_OF_THREE_PRIORS ->
+                boxes(draw, kind.priors(), (InputType.InputTypeConvolutional) type, examples);
             case PROBABILITIES -> draw.uniform(0.05, 0.95, shape);
             case ONE_HOT -> oneHot(draw, shape, classes(type, shape));
         };
@@ -163,21 +167,25 @@ final class Batches {
      * Labels of Yolo2OutputLayer: upper left and lower right corner in units of the grid, and a class. They are zeros
      * where there's no object.
      */
-    private static INDArray boxes(Draw draw, InputType.InputTypeConvolutional type, int examples) {
-        int classes = (int) type.getChannels() - 5;
+    private static INDArray boxes(Draw draw, int priors, InputType.InputTypeConvolutional type, int examples) {
+        int classes = (int) type.getChannels() / priors - 5;
         INDArray labels = Nd4j.zeros(DataType.FLOAT, examples, 4 + classes, type.getHeight(), type.getWidth());
         for (int i = 0; i < examples; i++) {
-            double y = draw.real(0, (double) type.getHeight());
-            double x = draw.real(0, (double) type.getWidth());
-            double[] corners = {x - draw.real(0.2, 1), y - draw.real(0.2, 1), 0, 0};
-            corners[2] = 2 * x - corners[0];
-            corners[3] = 2 * y - corners[1];
-            for (int k = 0; k < corners.length; k++) {
-                labels.putScalar(new long[] {i, k, (long) y, (long) x}, corners[k]);
+            for (int objects = draw.between(1, 3); objects > 0; objects--) {
+                double y = draw.real(0, (double) type.getHeight());
+                double x = draw.real(0, (double) type.getWidth());
+                INDArray cell = labels.get(point(i), all(), point((long) y), point((long) x));
+                double left = x - draw.real(0.2, 1);
+                double top = y - draw.real(0.2, 1);
+                cell.assign(0);
+                cell.putScalar(0, left);
+                cell.putScalar(1, top);
+                cell.putScalar(2, 2 * x - left);
+                cell.putScalar(3, 2 * y - top);
+                cell.putScalar(4 + draw.between(0, classes - 1), 1);
             }
-            labels.putScalar(new long[] {i, 4 + draw.between(0, classes - 1), (long) y, (long) x}, 1);
         }
-        return labels;
+        return type.getFormat() == CNN2DFormat.NHWC ? labels.permute(0, 2, 3, 1).dup('c') : labels;
     }
 
     private static INDArray oneHot(Draw draw, long[] shape, int axis) {

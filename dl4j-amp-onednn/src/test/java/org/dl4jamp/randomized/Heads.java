@@ -1,6 +1,7 @@
 package org.dl4jamp.randomized;
 
-import org.deeplearning4j.nn.conf.CNN2DFormat;
+import java.util.List;
+import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.CenterLossOutputLayer;
 import org.deeplearning4j.nn.conf.layers.Cnn3DLossLayer;
@@ -17,6 +18,7 @@ import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
 import org.dl4jamp.randomized.Part.Family;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.activations.IActivation;
+import org.nd4j.linalg.activations.impl.ActivationRReLU;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.lossfunctions.ILossFunction;
@@ -42,9 +44,34 @@ final class Heads {
         SIGNS,
         POSITIVE,
         FAR_FROM_ZERO,
-        /** A box and its class in one cell of each image. */
-        BOXES,
-        PROBABILITIES
+        PROBABILITIES,
+        /** Boxes and their classes in some cells of each image, for an output layer with one prior. */
+        BOXES(1),
+        BOXES_OF_TWO_PRIORS(2),
+        BOXES_OF_THREE_PRIORS(3);
+
+        private final int priors;
+
+        Labels() {
+            this(0);
+        }
+
+        Labels(int priors) {
+            this.priors = priors;
+        }
+
+        /** Returns how many boxes a cell has, 0 if labels are none of boxes. */
+        int priors() {
+            return priors;
+        }
+
+        private static Labels ofPriors(int priors) {
+            return switch (priors) {
+                case 1 -> BOXES;
+                case 2 -> BOXES_OF_TWO_PRIORS;
+                default -> BOXES_OF_THREE_PRIORS;
+            };
+        }
     }
 
     /** A loss with an activation function and labels that it works with. */
@@ -54,11 +81,13 @@ final class Heads {
         }
 
         /** Left out: SPARSE_MCXENT, which takes labels of another shape. */
-        static Objective draw(Draw draw) {
-            return switch (draw.between(0, 15)) {
+        static Objective draw(Draw draw, Scenario scenario) {
+            return switch (draw.between(0, 16)) {
                 case 0, 1, 2 -> of(LossFunction.MCXENT, Activation.SOFTMAX, Labels.ONE_HOT);
                 case 3 -> of(LossFunction.NEGATIVELOGLIKELIHOOD, Activation.SOFTMAX, Labels.ONE_HOT);
-                case 4, 5 ->
+                case 4 ->
+                    new Objective(LossFunction.MSE.getILossFunction(), randomSlopes(draw, scenario), Labels.GAUSSIAN);
+                case 5, 16 ->
                     of(
                             LossFunction.MSE,
                             draw.of(
@@ -95,6 +124,16 @@ final class Heads {
             };
         }
 
+        /**
+         * Slopes are drawn in each pass, of which stock DL4J has fewer where micro-batches make a step or a penalty is
+         * computed. There's one slope then.
+         */
+        private static IActivation randomSlopes(Draw draw, Scenario scenario) {
+            double least = draw.real(0.1, 0.3);
+            boolean otherPasses = scenario.makesOtherSteps() || scenario.has(Option.PENALTY);
+            return new ActivationRReLU(least, otherPasses ? least : least + draw.real(0, 0.2));
+        }
+
         /** Gives each output a weight of its own, where the loss has that. */
         Objective weighted(Draw draw, int outputs) {
             double[] weights = draw.uniform(0.5, 2, outputs).toDoubleVector();
@@ -120,10 +159,10 @@ final class Heads {
      * @param parameters whether it needs some
      */
     static Head make(Draw draw, InputType type, Scenario scenario, boolean parameters) {
-        if (!parameters && hasRoomForBoxes(type) && draw.chance(0.5)) {
+        if (!parameters && !priors(type).isEmpty() && draw.chance(0.5)) {
             return yolo(draw, (InputType.InputTypeConvolutional) type);
         }
-        Objective drawn = Objective.draw(draw);
+        Objective drawn = Objective.draw(draw, scenario);
         // Its loss has to be a mean over examples.
         boolean separable = scenario.has(Option.ACCUMULATION);
         // A loss of all examples together, of one output.
@@ -164,15 +203,20 @@ final class Heads {
         };
     }
 
-    /** A box has five numbers, and at least one class. */
-    private static boolean hasRoomForBoxes(InputType type) {
-        return type instanceof InputType.InputTypeConvolutional images
-                && images.getFormat() == CNN2DFormat.NCHW
-                && images.getChannels() > 5;
+    /** Returns how many boxes a cell may have: each has five numbers, and at least one class. */
+    private static List<Integer> priors(InputType type) {
+        if (!(type instanceof InputType.InputTypeConvolutional images)) {
+            return List.of();
+        }
+        return Stream.of(1, 2, 3)
+                .filter(count -> images.getChannels() % count == 0 && images.getChannels() / count > 5)
+                .toList();
     }
 
     private static Head yolo(Draw draw, InputType.InputTypeConvolutional type) {
-        INDArray sizes = Nd4j.createFromArray(new float[][] {{type.getHeight() / 2f, type.getWidth() / 2f}});
+        int count = draw.from(priors(type));
+        // Widths and heights in cells.
+        INDArray sizes = draw.uniform(0.5, (double) Math.max(type.getHeight(), type.getWidth()), count, 2);
         return new Head(
                 new Yolo2OutputLayer.Builder()
                         .boundingBoxPriors(sizes)
@@ -180,7 +224,7 @@ final class Heads {
                         .lambdaNoObj(draw.real(0.1, 0.9))
                         .lossClassPredictions(draw.chance(0.4) ? new LossMCXENT() : new LossL2())
                         .build(),
-                Labels.BOXES);
+                Labels.ofPriors(count));
     }
 
     /** Makes a last layer for errors from outside, of which there is one for each of its numbers. */

@@ -83,7 +83,7 @@ final class LayersOfImages {
         ConvolutionLayer.Builder builder =
                 new ConvolutionLayer.Builder(new int[] {1, 1}, stride(draw)).dataFormat(format(type));
         // Sometimes enough channels for an output layer of boxes.
-        return builder.nOut(draw.chance(0.2) ? draw.between(6, 8) : draw.between(1, 5))
+        return builder.nOut(draw.chance(0.25) ? draw.between(1, 3) * draw.between(6, 8) : draw.between(1, 5))
                 .hasBias(draw.chance(0.5))
                 .activation(draw.of(Activation.IDENTITY, Activation.IDENTITY, Activation.RELU))
                 .build();

@@ -5,6 +5,7 @@ import static org.dl4jamp.randomized.Part.Family.SEQUENCES;
 import java.util.List;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.RNNFormat;
+import org.deeplearning4j.nn.conf.dropout.Dropout;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
 import org.deeplearning4j.nn.conf.layers.CapsuleLayer;
@@ -115,8 +116,17 @@ final class LayersOfSequences {
         };
     }
 
+    /** Sometimes with dropout that keeps everything, of each direction or of the whole. */
     private static Bidirectional bidirectional(Draw draw, InputType type) {
-        return new Bidirectional(draw.of(Bidirectional.Mode.values()), recurrent(draw, type));
+        BaseRecurrentLayer direction = recurrent(draw, type);
+        if (draw.chance(0.15)) {
+            direction.setIDropout(new Dropout(1));
+        }
+        Bidirectional both = new Bidirectional(draw.of(Bidirectional.Mode.values()), direction);
+        if (draw.chance(0.15)) {
+            both.setIDropout(new Dropout(1));
+        }
+        return both;
     }
 
     private static LastTimeStep lastTimeStep(Draw draw, InputType type) {
