@@ -33,7 +33,7 @@ final class AmpPlayer extends Player {
         return made.network(scenario.seed());
     }
 
-    private static AmpConfig settings(Scenario scenario, String engine) {
+    static AmpConfig settings(Scenario scenario, String engine) {
         AmpConfig.Builder builder =
                 AmpConfig.builder().precision(Precision.FLOAT).engine(engine);
         if (scenario.microBatches() > 1) {

@@ -12,7 +12,7 @@ import org.dl4jamp.randomized.DifferentialCheck.Found;
  *
  * @param seed what repeats it
  */
-record Failure(long seed, Shrinkable<Scenario> scenario, Found found) {
+record Failure(long seed, Shrinkable<Scenario> scenario, Playing playing, Found found) {
     private static final int MOST_ATTEMPTS = Integer.getInteger("amp.random.shrink", 150);
 
     /** Makes the scenario smaller as long as some difference is left on the same engine. */
@@ -25,10 +25,11 @@ record Failure(long seed, Shrinkable<Scenario> scenario, Found found) {
             for (Shrinkable<Scenario> smaller :
                     smallest.scenario.shrink().limit(MOST_ATTEMPTS).toList()) {
                 attempts++;
-                Optional<Found> difference = DifferentialCheck.of(smaller.value(), List.of(smallest.found.engine()))
+                Optional<Found> difference = DifferentialCheck.of(
+                                smaller.value(), playing, List.of(smallest.found.engine()))
                         .found();
                 if (difference.isPresent()) {
-                    smallest = new Failure(seed, smaller, difference.get());
+                    smallest = new Failure(seed, smaller, playing, difference.get());
                     found = true;
                     break;
                 }

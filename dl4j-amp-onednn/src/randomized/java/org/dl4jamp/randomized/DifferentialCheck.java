@@ -26,11 +26,13 @@ final class DifferentialCheck {
 
     private final Scenario scenario;
     private final NetworkDescription description;
+    private final Playing playing;
     private Observations stock;
 
-    private DifferentialCheck(Scenario scenario, NetworkDescription description) {
+    private DifferentialCheck(Scenario scenario, NetworkDescription description, Playing playing) {
         this.scenario = scenario;
         this.description = description;
+        this.playing = playing;
     }
 
     /**
@@ -45,13 +47,13 @@ final class DifferentialCheck {
     /** A difference, the engine that has it, and how far rounding moves stock DL4J there. */
     record Found(String engine, Difference difference, double spread) {}
 
-    /** Compares on all engines, up to the first that differs. */
-    static Outcome of(Scenario scenario, List<String> engines) {
+    /** Compares on some engines, up to the first that differs. */
+    static Outcome of(Scenario scenario, Playing playing, List<String> engines) {
         Optional<NetworkDescription> description = describe(scenario);
-        if (description.isEmpty()) {
+        if (description.isEmpty() || !playing.suits(scenario, description.get())) {
             return Outcome.NO_NETWORK;
         }
-        return new DifferentialCheck(scenario, description.get()).run(engines);
+        return new DifferentialCheck(scenario, description.get(), playing).run(engines);
     }
 
     /** The network, empty if stock DL4J can't train it. */
@@ -92,7 +94,7 @@ final class DifferentialCheck {
         stock = stock(0);
         int illConditioned = 0;
         for (String engine : engines) {
-            Optional<Difference> difference = stock.difference(mixed(engine));
+            Optional<Difference> difference = stock.difference(playing.mixed(scenario, description, engine));
             if (difference.isPresent()) {
                 double spread = spread(difference.get());
                 if (difference.get().size() > MARGIN * spread) {
@@ -111,7 +113,7 @@ final class DifferentialCheck {
     /** Plays stock DL4J in double precision, in which rounding is nothing. */
     private Observations inDouble() {
         Net net = description.network(scenario.seed()).inDouble();
-        return play(net, 0);
+        return playing.stock(scenario, description, net, 0);
     }
 
     /** Plays stock DL4J, from parameters and with features that are as far off as rounding would bring them. */
@@ -126,19 +128,7 @@ final class DifferentialCheck {
                                     1 + Batches.ROUNDING,
                                     net.model().params().shape()));
         }
-        return play(net, neighbour);
-    }
-
-    private Observations play(Net net, int neighbour) {
-        try (StockPlayer player = new StockPlayer(scenario, description, net, neighbour)) {
-            return player.play();
-        }
-    }
-
-    private Observations mixed(String engine) {
-        try (AmpPlayer player = new AmpPlayer(scenario, description, engine)) {
-            return player.play();
-        }
+        return playing.stock(scenario, description, net, neighbour);
     }
 
     /** Returns the effect of rounding in stock DL4J: its own, and that of its input. */
