@@ -1,5 +1,6 @@
 package org.dl4jamp;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -7,9 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.function.Consumer;
 import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.MultiLayerUpdater;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
@@ -228,5 +231,37 @@ class UpdatersTest {
                         .update(enabled, gradient, 1, 0, 32, LayerWorkspaceMgr.noWorkspaces()))
                 .getMessage();
         assertTrue(message.contains("by hand"), message);
+    }
+
+    /** As a ParallelWrapper makes them of graphs without workspaces: DL4J leaves a closed one as the current one. */
+    @Test
+    void graphsWithWorkspacesInTrainingAloneTrainAndSkip() {
+        ComputationGraph stock = withWorkspacesInTraining(WorkspaceMode.ENABLED);
+        ComputationGraph graph = withWorkspacesInTraining(WorkspaceMode.NONE);
+        DataSet data = Networks.vectors(4, 5, 3);
+        DataSet broken = data.copy();
+        broken.getFeatures().putScalar(0, 1, Float.NaN);
+        stock.fit(data.copy());
+        AmpConfig config =
+                AmpConfig.builder().precision(Precision.FLOAT).engine("nd4j").build();
+        try (MixedPrecision amp = MixedPrecision.enable(graph, config)) {
+            graph.fit(broken);
+            assertEquals(1, amp.stepsSkipped());
+            graph.fit(data.copy());
+        }
+        assertArrayEquals(stock.params().toFloatVector(), graph.params().toFloatVector(), 1e-6f);
+    }
+
+    private static ComputationGraph withWorkspacesInTraining(WorkspaceMode inInference) {
+        return Networks.init(Networks.builder(new Sgd(0.1))
+                .trainingWorkspaceMode(WorkspaceMode.ENABLED)
+                .inferenceWorkspaceMode(inInference)
+                .graphBuilder()
+                .addInputs("in")
+                .addLayer("dense", Networks.dense(4, Activation.TANH), "in")
+                .addLayer("out", Networks.softmax(3), "dense")
+                .setOutputs("out")
+                .setInputTypes(InputType.feedForward(5))
+                .build());
     }
 }

@@ -14,7 +14,9 @@ import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.gradient.Clipping;
 import org.dl4jamp.gradient.GradientParts;
 import org.dl4jamp.network.AmpNetwork;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * Replaces the update of a network's updater. In a step that doesn't count or isn't complete it does nothing. Gradients
@@ -78,6 +80,7 @@ final class AmpUpdate implements Consumer<UpdaterCall> {
 
     @Override
     public void accept(UpdaterCall call) {
+        leaveClosedWorkspace();
         if (isOutdated()) {
             call.hand(step.updater.renew());
             return;
@@ -100,6 +103,14 @@ final class AmpUpdate implements Consumer<UpdaterCall> {
             }
             event.commit();
         });
+    }
+
+    /** A stock graph that trains with workspaces and infers without leaves a closed one as the thread's current one. */
+    private static void leaveClosedWorkspace() {
+        MemoryWorkspace current = Nd4j.getMemoryManager().getCurrentWorkspace();
+        if (current != null && !current.isScopeActive()) {
+            Nd4j.getMemoryManager().setCurrentWorkspace(null);
+        }
     }
 
     /**
