@@ -9,11 +9,13 @@ import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
 import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.layers.PrimaryCapsules;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
+import org.dl4jamp.onednn.linear.ConvolutionPrimitives.Source;
 import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.OneDnnLibrary;
 import org.dl4jamp.onednn.primitive.Window;
 import org.dl4jamp.onednn.primitive.WindowGeometry;
 import org.dl4jamp.onednn.weights.WeightCopies;
@@ -163,17 +165,32 @@ public record ConvolutionForm(
         WindowGeometry geometry = geometry(overPadding, extents);
         Layout output = Layout.channelsLast(input.type(), Workspaces.shape(input.shape()[0], nOut, geometry.output()));
         ProductKernels.Task task = new ProductKernels.Task(layer, input, weights, hasBias, output, sum, function);
+        return ProductKernels.make(
+                context, primitives(geometry, overPadding, copies.areKept(), input, sum), copies, task);
+    }
+
+    private ProductPrimitives<?> primitives(
+            WindowGeometry geometry, boolean overPadding, boolean keepsWeights, Layout input, boolean sum) {
+        long minibatch = input.shape()[0];
         if (transposed) {
-            return ProductKernels.make(
-                    context, new ConvolutionPrimitives<>(ConvolutionKind.DECONVOLUTION, geometry, false), copies, task);
+            return new ConvolutionPrimitives<>(ConvolutionKind.DECONVOLUTION, Source.INPUT, geometry);
+        }
+        if (overPadding || isGrouped()) {
+            return convolution(overPadding ? Source.PADDING : Source.INPUT, geometry);
+        }
+        if (keepsWeights
+                && !sum
+                && OneDnnLibrary.hasFast(input.type())
+                && ConvolutionPrimitives.suitsSideBySide(geometry, minibatch, weights.length())) {
+            return convolution(Source.SIDE_BY_SIDE, geometry.sideBySide(minibatch));
         }
         // Weights that are kept are arranged once: a convolution's own order costs nothing then.
-        return overPadding || isGrouped() || copies.areKept() || !PixelPrimitives.suit(geometry, input.shape()[0])
-                ? ProductKernels.make(
-                        context,
-                        new ConvolutionPrimitives<>(ConvolutionKind.CONVOLUTION, geometry, overPadding),
-                        copies,
-                        task)
-                : ProductKernels.make(context, new PixelPrimitives(geometry), copies, task);
+        return !keepsWeights && PixelPrimitives.suit(geometry, minibatch)
+                ? new PixelPrimitives(geometry)
+                : convolution(Source.INPUT, geometry);
+    }
+
+    private static ProductPrimitives<?> convolution(Source source, WindowGeometry geometry) {
+        return new ConvolutionPrimitives<>(ConvolutionKind.CONVOLUTION, source, geometry);
     }
 }

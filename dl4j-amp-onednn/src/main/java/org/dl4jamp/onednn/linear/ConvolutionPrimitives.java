@@ -1,20 +1,64 @@
 package org.dl4jamp.onednn.linear;
 
+import java.util.Optional;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.SideBySide;
 import org.dl4jamp.onednn.primitive.WindowGeometry;
 
 /**
  * oneDNN's convolution, grouped if the weights have an axis for it, or its deconvolution.
  *
- * @param overPadding whether no window covers a number of the input; the geometry is then one over padding
+ * @param source the numbers that the windows cover
+ * @param geometry the windows, over what they cover
  */
-record ConvolutionPrimitives<F extends primitive_desc>(
-        ConvolutionKind<F> kind, WindowGeometry geometry, boolean overPadding) implements ProductPrimitives<F> {
+record ConvolutionPrimitives<F extends primitive_desc>(ConvolutionKind<F> kind, Source source, WindowGeometry geometry)
+        implements ProductPrimitives<F> {
+    /** The numbers that windows cover. */
+    enum Source {
+        INPUT,
+        /** Padding, because no window covers a number of the input. */
+        PADDING,
+        /** The images of a minibatch in one long row; for forward passes. */
+        SIDE_BY_SIDE
+    }
+
+    /**
+     * Longer rows are computed in place. oneDNN multiplies row by row, and short rows leave most of its accumulators
+     * unused. Side by side they take 0.2 to 0.8 of the time (measured on a Zen 5).
+     */
+    private static final long LONGEST_ROW = 4;
+
+    /** With AVX2 it takes longer for fewer. */
+    private static final long FEWEST_IMAGES = 4;
+
+    /** Copies take a few microseconds. They don't pay for fewer multiplications. */
+    private static final long FEWEST_MULTIPLICATIONS = 1 << 22;
+
+    /**
+     * Returns whether images are faster side by side: with short rows and windows that move by single steps.
+     *
+     * @param geometry the windows, over the input
+     * @param weights the number of weights
+     */
+    static boolean suitsSideBySide(WindowGeometry geometry, long minibatch, long weights) {
+        long[] output = geometry.output();
+        return minibatch >= FEWEST_IMAGES
+                && output.length == 2
+                && output[1] <= LONGEST_ROW
+                && minibatch * output[0] * output[1] * weights >= FEWEST_MULTIPLICATIONS
+                && geometry.axes().get(1).kernel() > 1
+                && geometry.axes().stream().allMatch(ConvolutionPrimitives::isPlain);
+    }
+
+    private static boolean isPlain(WindowGeometry.Axis axis) {
+        return axis.stride() == 1 && axis.gap() == 0 && 2 * Math.max(axis.before(), axis.after()) <= axis.kernel();
+    }
+
     @Override
     public String name() {
         return kind.name() + " with " + geometry;
@@ -22,7 +66,28 @@ record ConvolutionPrimitives<F extends primitive_desc>(
 
     @Override
     public InputSamples samples(OneDnnContext context, String layer, Layout input) {
-        return overPadding ? InputSamples.padding(context, geometry, input) : InputSamples.all(input);
+        return switch (source) {
+            case INPUT -> InputSamples.all(input);
+            case PADDING -> InputSamples.padding(context, geometry, input);
+            case SIDE_BY_SIDE -> InputSamples.sideBySide(context, layer, input);
+        };
+    }
+
+    @Override
+    public Layout seen(Layout images) {
+        return source == Source.SIDE_BY_SIDE ? SideBySide.seen(images) : images;
+    }
+
+    @Override
+    public Layout seenWeights(Layout weights) {
+        return weights;
+    }
+
+    @Override
+    public Optional<SideBySide> written(OneDnnContext context, String layer, Layout output, Layout input) {
+        return source == Source.SIDE_BY_SIDE
+                ? Optional.of(SideBySide.written(context, layer, output, input))
+                : Optional.empty();
     }
 
     @Override

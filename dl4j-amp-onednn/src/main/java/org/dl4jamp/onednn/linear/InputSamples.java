@@ -9,6 +9,7 @@ import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.pooling.PoolingKernels;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.SideBySide;
 import org.dl4jamp.onednn.primitive.WindowGeometry;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -22,11 +23,18 @@ final class InputSamples implements AutoCloseable {
     private final AlignedMemory packed;
     /** Averages of one number, which copy it; null if none is copied. */
     private final PoolingKernels averages;
+    /** Copies all numbers; null if they aren't copied. */
+    private final SideBySide copy;
 
     private InputSamples(Layout layout, AlignedMemory packed, PoolingKernels averages) {
+        this(layout, packed, averages, null);
+    }
+
+    private InputSamples(Layout layout, AlignedMemory packed, PoolingKernels averages, SideBySide copy) {
         this.layout = layout;
         this.packed = packed;
         this.averages = averages;
+        this.copy = copy;
         if (packed != null) {
             packed.reserve(bytes());
         }
@@ -35,6 +43,11 @@ final class InputSamples implements AutoCloseable {
     /** Selects all numbers of an input. */
     static InputSamples all(Layout input) {
         return new InputSamples(input, null, null);
+    }
+
+    /** Selects all numbers of images, and copies them into one long row; for forward passes. */
+    static InputSamples sideBySide(OneDnnContext context, String layer, Layout input) {
+        return new InputSamples(input, null, null, SideBySide.read(context, layer, input));
     }
 
     /** Selects the positions under a window of one position with strides. */
@@ -69,6 +82,9 @@ final class InputSamples implements AutoCloseable {
 
     /** Returns where those of an input are until the next kernel has run. */
     Place take(INDArray input) {
+        if (copy != null) {
+            return copy.take(input);
+        }
         if (packed == null) {
             return Place.of(input);
         }
@@ -98,6 +114,9 @@ final class InputSamples implements AutoCloseable {
     public void close() {
         if (averages != null) {
             averages.close();
+        }
+        if (copy != null) {
+            copy.close();
         }
     }
 }

@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.linear;
 
+import java.util.Optional;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.post_ops;
@@ -7,6 +8,7 @@ import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.SideBySide;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
@@ -21,21 +23,24 @@ record ProductDescriptions<F extends primitive_desc>(
     /** The products of one layer. */
     enum Pass {
         /** With the sum and the activation function, if there are any. */
-        WHOLE(""),
+        WHOLE("", true),
         /** As WHOLE, with the output's own numbers of before as the summand. */
-        IN_PLACE(" and a sum in place"),
+        IN_PLACE(" and a sum in place", true),
         /** Without the activation function. */
-        PLAIN(" before a sum"),
+        PLAIN(" before a sum", true),
         /** Without the activation function, in FP32. */
-        IN_FLOAT(" in FP32"),
-        BACKWARD_DATA(", backward to its input"),
-        BACKWARD_WEIGHTS(", backward to its weights");
+        IN_FLOAT(" in FP32", true),
+        BACKWARD_DATA(", backward to its input", false),
+        BACKWARD_WEIGHTS(", backward to its weights", false);
 
         /** Follows the layer's and the primitive's name in error messages. */
         final String suffix;
 
-        Pass(String suffix) {
+        final boolean isForward;
+
+        Pass(String suffix, boolean isForward) {
             this.suffix = suffix;
+            this.isForward = isForward;
         }
     }
 
@@ -47,7 +52,23 @@ record ProductDescriptions<F extends primitive_desc>(
     }
 
     private memory.desc output() {
-        return primitives.seen(task.output()).descriptor();
+        return output(Pass.WHOLE);
+    }
+
+    private memory.desc output(Pass pass) {
+        return primitives.seen(outputOf(pass)).descriptor();
+    }
+
+    /** Returns the layout of what a forward pass returns. */
+    Layout outputOf(Pass pass) {
+        return pass == Pass.IN_FLOAT
+                ? Layout.channelsLast(DataType.FLOAT, task.output().shape())
+                : task.output();
+    }
+
+    /** Returns the copy of the output that a forward pass writes; empty if it's written in place. */
+    Optional<SideBySide> written(OneDnnContext context, Pass pass) {
+        return primitives.written(context, task.layer(), outputOf(pass), task.input());
     }
 
     private memory.desc bias() {
@@ -62,7 +83,7 @@ record ProductDescriptions<F extends primitive_desc>(
     }
 
     private Layout networks() {
-        return primitives.seen(task.weights());
+        return primitives.seenWeights(task.weights());
     }
 
     private memory.desc wanted(DataType type) {
@@ -107,11 +128,7 @@ record ProductDescriptions<F extends primitive_desc>(
         return switch (pass) {
             case WHOLE -> forward();
             case IN_PLACE -> inPlace();
-            case PLAIN -> plain(output());
-            case IN_FLOAT ->
-                plain(primitives
-                        .seen(Layout.channelsLast(DataType.FLOAT, task.output().shape()))
-                        .descriptor());
+            case PLAIN, IN_FLOAT -> plain(output(pass));
             case BACKWARD_DATA ->
                 primitives.backwardData(
                         input(), wanted(task.input().type()), output(), forward(), OneDnnContext.attributes());

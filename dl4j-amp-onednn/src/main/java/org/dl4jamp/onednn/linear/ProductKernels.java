@@ -7,9 +7,11 @@ import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.onednn.linear.ProductDescriptions.Pass;
 import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.SideBySide;
 import org.dl4jamp.onednn.primitive.Work;
 import org.dl4jamp.onednn.weights.ArrangedGradient;
 import org.dl4jamp.onednn.weights.ArrangedWeights;
@@ -57,6 +59,9 @@ public final class ProductKernels implements AutoCloseable {
     private final ArrangedWeights weights;
     private final ArrangedWeights weightsBackward;
     private final Map<Pass, Kernel> kernels = new EnumMap<>(Pass.class);
+    /** Copies of the outputs that aren't written in place. */
+    private final Map<Pass, SideBySide> written = new EnumMap<>(Pass.class);
+
     private final boolean hasBias;
     private final long[] outputShape;
     private INDArray networks;
@@ -109,6 +114,9 @@ public final class ProductKernels implements AutoCloseable {
                 weightGradient =
                         ArrangedGradient.of(context, what, descriptions.network(), description.diff_weights_desc());
             }
+            if (pass.isForward) {
+                descriptions.written(context, pass).ifPresent(copy -> written.put(pass, copy));
+            }
             return new Kernel(context, name, description);
         });
     }
@@ -135,35 +143,41 @@ public final class ProductKernels implements AutoCloseable {
 
     /** Computes product, bias and, if there is one, activation function; not for kernels that add a sum. */
     void forward(INDArray input, INDArray bias, INDArray output) {
-        run(kernel(Pass.WHOLE), input, bias, output);
+        run(Pass.WHOLE, input, bias, output);
     }
 
     /** Computes product, bias, a summand of the output's layout and, if there is one, activation function. */
     void forwardAdding(INDArray input, INDArray bias, INDArray summand, INDArray output) {
-        run(kernel(Pass.WHOLE).bind(ProductDescriptions.SUMMAND, summand), input, bias, output);
+        kernel(Pass.WHOLE).bind(ProductDescriptions.SUMMAND, summand);
+        run(Pass.WHOLE, input, bias, output);
     }
 
     /** Computes product, bias, the output's numbers of before and, if there is one, activation function. */
     void forwardInPlace(INDArray input, INDArray bias, INDArray output) {
-        run(kernel(Pass.IN_PLACE), input, bias, output);
+        run(Pass.IN_PLACE, input, bias, output);
     }
 
     void forwardPlain(INDArray input, INDArray bias, INDArray output) {
-        run(kernel(Pass.PLAIN), input, bias, output);
+        run(Pass.PLAIN, input, bias, output);
     }
 
     public void forwardInFloat(INDArray input, INDArray bias, INDArray output) {
-        run(kernel(Pass.IN_FLOAT), input, bias, output);
+        run(Pass.IN_FLOAT, input, bias, output);
     }
 
-    private void run(Kernel kernel, INDArray input, INDArray bias, INDArray output) {
+    private void run(Pass pass, INDArray input, INDArray bias, INDArray output) {
+        Kernel kernel = kernel(pass);
         if (hasBias) {
             kernel.bind(dnnl.DNNL_ARG_BIAS, bias);
         }
         weights.bind(kernel, networks);
+        SideBySide copy = written.get(pass);
         kernel.bind(dnnl.DNNL_ARG_SRC, samples.take(input))
-                .bind(dnnl.DNNL_ARG_DST, output)
+                .bind(dnnl.DNNL_ARG_DST, copy == null ? Place.of(output) : copy.place())
                 .run();
+        if (copy != null) {
+            copy.give(output);
+        }
     }
 
     public void backwardData(INDArray delta, INDArray masters, INDArray inputGradient) {
@@ -194,6 +208,7 @@ public final class ProductKernels implements AutoCloseable {
     @Override
     public void close() {
         kernels.values().forEach(Kernel::close);
+        written.values().forEach(SideBySide::close);
         if (weightGradient != null) {
             weightGradient.close();
         }

@@ -1,10 +1,12 @@
 package org.dl4jamp.onednn.linear;
 
+import java.util.Optional;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.SideBySide;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
@@ -23,6 +25,20 @@ interface ProductPrimitives<F extends primitive_desc> {
     /** Returns how the primitives describe input, weights and output: the same memory, perhaps with fewer axes. */
     default Layout seen(Layout layout) {
         return layout;
+    }
+
+    /** Returns how the primitives describe the network's weights. */
+    default Layout seenWeights(Layout weights) {
+        return seen(weights);
+    }
+
+    /**
+     * Returns the copy of the output that the primitives write; empty if they write it in place.
+     *
+     * @param input the layout of the input
+     */
+    default Optional<SideBySide> written(OneDnnContext context, String layer, Layout output, Layout input) {
+        return Optional.empty();
     }
 
     /**

@@ -11,6 +11,7 @@ import org.bytedeco.dnnl.dnnl_version_t;
 import org.bytedeco.dnnl.engine;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.javacpp.Loader;
+import org.nd4j.linalg.api.buffer.DataType;
 
 /** oneDNN's native library, loaded at the first use of this class. */
 public final class OneDnnLibrary {
@@ -54,6 +55,11 @@ public final class OneDnnLibrary {
             case dnnl.dnnl_cpu_isa_avx512_core, dnnl.dnnl_cpu_isa_avx512_core_vnni -> Bfloat16.EMULATED;
             default -> Bfloat16.NONE;
         };
+    }
+
+    /** Returns whether this CPU multiplies numbers of a type, FP32 or BFLOAT16, without a detour. */
+    public static boolean hasFast(DataType type) {
+        return type == DataType.FLOAT || bfloat16() == Bfloat16.NATIVE;
     }
 
     /** Returns whether this CPU has AVX2 or newer instructions; false if there is a {@link #failure}. */

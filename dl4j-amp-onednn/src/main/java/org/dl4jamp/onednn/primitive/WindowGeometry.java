@@ -57,6 +57,22 @@ public record WindowGeometry(List<Axis> axes, boolean exceedsArray) {
     }
 
     /**
+     * Returns the same for images in {@linkplain SideBySide one long row}: two neighbours of an image are as far apart
+     * as there are images.
+     */
+    public WindowGeometry sideBySide(long images) {
+        Axis last = axes.get(1);
+        Axis apart = new Axis(
+                last.kernel,
+                1,
+                (last.gap + 1) * images - 1,
+                last.before * images,
+                last.after * images,
+                last.output * images);
+        return new WindowGeometry(List.of(axes.get(0), apart), exceedsArray);
+    }
+
+    /**
      * Returns whether oneDNN's fast gradients of weights can't be used. Along three axes they read beyond an array that
      * isn't larger than the window, and end the process.
      */

@@ -36,7 +36,8 @@ class KernelFailureTest {
                             AmpException.class,
                             () -> ProductKernels.make(
                                     context,
-                                    new ConvolutionPrimitives<>(ConvolutionKind.CONVOLUTION, geometry, false),
+                                    new ConvolutionPrimitives<>(
+                                            ConvolutionKind.CONVOLUTION, ConvolutionPrimitives.Source.INPUT, geometry),
                                     copies,
                                     threeChannelsByWeightsForFive))
                     .getMessage();
