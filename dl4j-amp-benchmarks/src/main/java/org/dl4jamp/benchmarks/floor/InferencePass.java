@@ -11,6 +11,7 @@ import org.bytedeco.dnnl.inner_product_forward;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.pooling_forward;
 import org.bytedeco.dnnl.primitive;
+import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.primitive_desc;
 import org.bytedeco.dnnl.softmax_forward;
 import org.dl4jamp.benchmarks.blueprint.Blueprint;
@@ -110,26 +111,41 @@ final class InferencePass {
         Stage.Product product = stage.product(tensors);
         long[] shape = ConvolutionPart.outputShape(input, window, product.weights());
         Flow output = output(stage, tape.activations(memory.format_tag.acdb, shape), shape);
+        memory.desc weights =
+                tape.activations(memory.format_tag.any, product.weights().shape());
+        memory.desc plain =
+                tape.floats(memory.format_tag.abcd, product.weights().shape());
+        primitive_attr attributes = ReluFusion.attributes(stage.summand().isPresent(), stage.relu());
+        if (stage.summand().isEmpty()
+                && LongRow.suits(window, shape, product.weights().values().length)) {
+            LongRow row = new LongRow(tape, memories, shape[0]);
+            convolution_forward.primitive_desc description =
+                    row.convolution(input.shape(), weights, biases(product), shape, window.padding(), attributes);
+            if (LongRow.isFast(description)) {
+                Flow from = row.take(input.shape());
+                Flow to = row.take(shape);
+                row.arrange(input, from);
+                add(stage, from, product, plain, description, to);
+                row.spread(to, output);
+                row.give(from);
+                row.give(to);
+                return output;
+            }
+        }
         convolution_forward.primitive_desc description = new convolution_forward.primitive_desc(
                 tape.cpu(),
                 INFERENCE,
                 dnnl.algorithm.convolution_direct,
                 input.description(),
-                tape.activations(memory.format_tag.any, product.weights().shape()),
+                weights,
                 biases(product),
                 output.description(),
                 new long[] {window.strideY(), window.strideX()},
                 window.padding().before(),
                 window.padding().after(),
-                ReluFusion.attributes(stage.summand().isPresent(), stage.relu()),
+                attributes,
                 false);
-        add(
-                stage,
-                input,
-                product,
-                tape.floats(memory.format_tag.abcd, product.weights().shape()),
-                description,
-                output);
+        add(stage, input, product, plain, description, output);
         return output;
     }
 

@@ -65,6 +65,17 @@ class FloorInferenceTest {
         }
     }
 
+    /** The three 3×3 convolutions of the last stage are of images of 3×3. Each has two copies. */
+    @Test
+    void smallImagesAreConvolvedInOneLongRow() {
+        Model model = model(new Resnet50Case(160, 4, 10));
+        float[] expected = model.tensors().get(Blueprint.OUTPUT).values();
+        try (FloorInference resnet = new FloorInference(model, false, Task.INFERENCE)) {
+            assertEquals(57 + 3 * 2, resnet.primitives());
+            assertArrayEquals(expected, resnet.outputs(), (float) (1e-4 * largest(expected)));
+        }
+    }
+
     /** Each block is four products with the two sums in them, and the attention, which is two more and a softmax. */
     @Test
     void residualSumsOfEncoderBlocksAreInTheirProducts() {
