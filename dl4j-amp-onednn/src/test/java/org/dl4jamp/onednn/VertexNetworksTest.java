@@ -184,6 +184,23 @@ class VertexNetworksTest {
                 AmpConfig.builder().engine("onednn").precision(precision).build());
     }
 
+    /** Dropout and weight noise that come next have the numbers of stock DL4J, whose vertices draw some, too. */
+    @ParameterizedTest
+    @EnumSource
+    void drawsAsManyRandomNumbersAsStockDl4jDoes(Kind kind) {
+        MultiDataSet data = kind.data();
+        ComputationGraph stock = kind.network();
+        Nd4j.getRandom().setSeed(5);
+        stock.fit(data);
+        long expected = Nd4j.getRandom().nextLong();
+        ComputationGraph network = kind.network();
+        try (MixedPrecision amp = enable(network, Precision.FLOAT)) {
+            Nd4j.getRandom().setSeed(5);
+            network.fit(data);
+            assertEquals(expected, Nd4j.getRandom().nextLong());
+        }
+    }
+
     @ParameterizedTest
     @EnumSource
     void trainsAndInfersAsStockDl4jDoes(Kind kind) {

@@ -49,6 +49,16 @@ final class YoloTwin extends LossTwin<Yolo2OutputLayer> {
         return Arrays.equals(expected, channels.toSecond(getLabels()).shape());
     }
 
+    /**
+     * Moves ND4J's generator of random numbers on as DL4J's layer does in each pass: {@code linspace}, with which it
+     * numbers rows and columns, is a random operation.
+     */
+    private void drawAsDl4j() {
+        INDArray grid = channels.toSecond(input);
+        Nd4j.linspace(0, grid.size(3) - 1, grid.size(3), DataType.FLOAT);
+        Nd4j.linspace(0, grid.size(2) - 1, grid.size(2), DataType.FLOAT);
+    }
+
     private INDArray boxes(LayerWorkspaceMgr workspaceMgr, ArrayType working) {
         return context.copies().channelsLast(channels.toSecond(input), DataType.FLOAT, workspaceMgr, working);
     }
@@ -68,6 +78,7 @@ final class YoloTwin extends LossTwin<Yolo2OutputLayer> {
 
     @Override
     INDArray gradient(LayerWorkspaceMgr workspaceMgr) {
+        drawAsDl4j();
         INDArray boxes = boxes(workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray truth = truth(workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, boxes.shape());
@@ -83,11 +94,13 @@ final class YoloTwin extends LossTwin<Yolo2OutputLayer> {
 
     @Override
     double sumOfBackwardPass() {
+        drawAsDl4j();
         return sum;
     }
 
     @Override
     double sum(LayerWorkspaceMgr workspaceMgr) {
+        drawAsDl4j();
         INDArray truth = truth(workspaceMgr, ArrayType.FF_WORKING_MEM);
         return Arrays.stream(loss.losses(boxes(workspaceMgr, ArrayType.FF_WORKING_MEM), truth, 1))
                 .sum();
@@ -96,6 +109,7 @@ final class YoloTwin extends LossTwin<Yolo2OutputLayer> {
     /** In DL4J's losses of single examples boxes without objects have the square of their weight, lambdaNoObj. */
     @Override
     INDArray losses(double regularization, LayerWorkspaceMgr workspaceMgr) {
+        drawAsDl4j();
         INDArray truth = truth(workspaceMgr, ArrayType.FF_WORKING_MEM);
         double[] losses = loss.losses(
                 boxes(workspaceMgr, ArrayType.FF_WORKING_MEM),

@@ -8,6 +8,7 @@ import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /** The last time step of each sequence {@code [minibatch, size, time]}; with a mask, the last that counts. */
 final class LastTimeStepTwin extends VertexTwin {
@@ -53,6 +54,8 @@ final class LastTimeStepTwin extends VertexTwin {
             Arrays.fill(last, steps - 1);
             return last;
         }
+        // As DL4J does, for the random numbers behind it: ND4J's linspace is a random operation.
+        Nd4j.linspace(0, steps - 1, steps, mask.dataType());
         double[] numbers = NetworkInput.numbers(mask);
         for (int example = 0; example < examples; example++) {
             double largest = 0;

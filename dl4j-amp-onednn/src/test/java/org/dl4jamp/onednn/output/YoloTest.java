@@ -114,6 +114,28 @@ class YoloTest {
         }
     }
 
+    /** Dropout and weight noise of the next step have the numbers of stock DL4J, whose layer draws some, too. */
+    @Test
+    void drawsAsManyRandomNumbersAsStockDl4jDoes() {
+        for (CNN2DFormat format : CNN2DFormat.values()) {
+            LossNetwork networks = network(format, boxes().build());
+            Model network = networks.make();
+            long expected = numberBehind(networks.make(), data(format, 3));
+            try (MixedPrecision amp = LossNetwork.enable(
+                    network, LossNetwork.config(Precision.FLOAT).build())) {
+                assertEquals(expected, numberBehind(network, data(format, 3)), format::toString);
+            }
+        }
+    }
+
+    private static long numberBehind(Model network, DataSet data) {
+        Nd4j.getRandom().setSeed(5);
+        Networks.fit(network, data.copy());
+        LossNetwork.score(network, data.copy());
+        LossNetwork.scores(network, data.copy());
+        return Nd4j.getRandom().nextLong();
+    }
+
     /** So many examples are computed on several threads. */
     @Test
     void trainsWithManyExamplesAsStockDl4jDoes() {
