@@ -6,27 +6,27 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.lstm_forward;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.javacpp.Pointer;
-import org.deeplearning4j.nn.workspace.ArrayType;
-import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.AlignedMemory;
 import org.dl4jamp.onednn.memory.Handle;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.SequenceShape;
-import org.dl4jamp.onednn.memory.Workspaces;
+import org.dl4jamp.onednn.memory.Slab;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Work;
 import org.dl4jamp.onednn.weights.GateWeights;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * oneDNN's LSTM for inference, which computes all time steps of a layer in one primitive and keeps nothing. Sums,
+ * oneDNN's LSTM for inference, which computes all time steps of some examples in one primitive and keeps nothing. Sums,
  * functions and memory cells are FP32, outputs of the layer's type.
  */
 final class InferringLstm implements AutoCloseable {
     private final OneDnnContext context;
-    private final SequenceShape shape;
+    private final Examples examples;
+    private final long block;
     private final Kernel forward;
     private final Kernel round;
     private final Kernel widen;
@@ -36,19 +36,51 @@ final class InferringLstm implements AutoCloseable {
     private final Optional<GateWeights> peepholes;
     private final Handle handle = new Handle();
 
+    /**
+     * Some examples of a minibatch.
+     *
+     * @param all the shape of the whole minibatch
+     * @param first the number of the first of them
+     * @param count how many there are
+     */
+    record Examples(SequenceShape all, long first, long count) {
+        static Examples all(SequenceShape shape) {
+            return new Examples(shape, 0, shape.minibatch());
+        }
+
+        /** Returns one of some parts of nearly the same size. */
+        static Examples part(SequenceShape all, int number, int parts) {
+            long first = number * all.minibatch() / parts;
+            long next = (number + 1) * all.minibatch() / parts;
+            return new Examples(all, first, next - first);
+        }
+
+        /** Returns their shape, if they were a minibatch. */
+        SequenceShape shape() {
+            return new SequenceShape(count, all.steps(), all.nIn(), all.units(), all.gates());
+        }
+    }
+
+    /** @param work how much of it is done without waiting for other threads */
     static InferringLstm make(
-            OneDnnContext context, String layer, DataType type, SequenceShape shape, LstmInference.Weights weights) {
-        String what = layer + ": LSTM in inference in " + type + " for " + shape;
-        return OneDnnContext.make(
-                what, LstmDescription.step(shape), () -> new InferringLstm(context, what, type, shape, weights));
+            OneDnnContext context,
+            String layer,
+            DataType type,
+            Examples examples,
+            Work work,
+            LstmInference.Weights weights) {
+        String what = layer + ": LSTM in inference in " + type + " for " + examples.shape();
+        return OneDnnContext.make(what, work, () -> new InferringLstm(context, what, type, examples, weights));
     }
 
     private InferringLstm(
-            OneDnnContext context, String what, DataType type, SequenceShape shape, LstmInference.Weights weights) {
+            OneDnnContext context, String what, DataType type, Examples examples, LstmInference.Weights weights) {
         this.context = context;
-        this.shape = shape;
+        this.examples = examples;
+        SequenceShape shape = examples.shape();
+        this.block = shape.block();
         long units = shape.units();
-        LstmDescription lstm = new LstmDescription(type, shape, weights.hasPeepholes());
+        LstmDescription lstm = new LstmDescription(type, shape, examples.all().minibatch(), weights.hasPeepholes());
         lstm_forward.primitive_desc description = lstm.forward(dnnl.prop_kind.forward_inference);
         memory.desc ofInput = description.weights_layer_desc();
         memory.desc ofOutput = description.weights_iter_desc();
@@ -66,75 +98,69 @@ final class InferringLstm implements AutoCloseable {
 
     /** Returns the bytes of h or c, of either type. */
     private long stateBytes() {
-        return AlignedMemory.bytes(shape.block() * Float.BYTES);
+        return AlignedMemory.bytes(block * Float.BYTES);
+    }
+
+    /** Takes the FP32 weights over, if they have changed. Other primitives with the same weights mustn't run then. */
+    void take(RecurrentParameters parameters) {
+        peepholes.ifPresent(
+                weights -> forward.bind(dnnl.DNNL_ARG_WEIGHTS_PEEPHOLE, weights.taken(parameters.recurrentWeights())));
+        forward.bind(dnnl.DNNL_ARG_WEIGHTS_LAYER, inputWeights.taken(parameters.inputWeights()))
+                .bind(dnnl.DNNL_ARG_WEIGHTS_ITER, recurrentWeights.taken(parameters.recurrentWeights()))
+                .bind(dnnl.DNNL_ARG_BIAS, bias.taken(parameters.bias()));
     }
 
     /**
-     * Runs a forward pass.
+     * Runs a forward pass of these examples with the weights {@linkplain #take taken}. All arrays have room for the
+     * whole minibatch.
      *
      * @param x {@code [steps, minibatch, nIn]}
+     * @param before the state before the first time step, FP32 and row by row
      * @param outputs where the outputs go: {@code [steps, minibatch, units]}
-     * @param lastState takes the state after the last time step; null if unused
+     * @param after where the state after the last time step goes, FP32 and row by row; null if unused
      */
-    void run(
-            INDArray x, RecurrentParameters parameters, RecurrentState initial, INDArray outputs, LastState lastState) {
-        long before = context.staging().address();
-        long memoryBefore = before + stateBytes();
+    void run(INDArray x, RecurrentState before, INDArray outputs, RecurrentState after) {
+        long outputBefore = context.staging().address();
+        long memoryBefore = outputBefore + stateBytes();
         long last = memoryBefore + stateBytes();
-        RecurrentState after = lastState == null ? null : lastState.room().orElseGet(this::state);
-        Place memoryAfter = after == null ? Place.kept(last + stateBytes()) : Place.of(after.memory());
-        begin(initial, before, memoryBefore);
-        peepholes.ifPresent(
-                weights -> forward.bind(dnnl.DNNL_ARG_WEIGHTS_PEEPHOLE, weights.taken(parameters.recurrentWeights())));
-        forward.bind(dnnl.DNNL_ARG_SRC_LAYER, x)
-                .bind(dnnl.DNNL_ARG_SRC_ITER, Place.kept(before))
+        SequenceShape all = examples.all();
+        if (before.output() == null) {
+            clear(outputBefore);
+        } else {
+            round.copy(rows(before.output()), Place.kept(outputBefore));
+        }
+        if (before.memory() == null) {
+            clear(memoryBefore);
+        } else {
+            copyRows(before.memory(), memoryBefore);
+        }
+        forward.bind(dnnl.DNNL_ARG_SRC_LAYER, Slab.of(x).plus(examples.first() * all.nIn()))
+                .bind(dnnl.DNNL_ARG_SRC_ITER, Place.kept(outputBefore))
                 .bind(dnnl.DNNL_ARG_SRC_ITER_C, Place.kept(memoryBefore))
-                .bind(dnnl.DNNL_ARG_WEIGHTS_LAYER, inputWeights.taken(parameters.inputWeights()))
-                .bind(dnnl.DNNL_ARG_WEIGHTS_ITER, recurrentWeights.taken(parameters.recurrentWeights()))
-                .bind(dnnl.DNNL_ARG_BIAS, bias.taken(parameters.bias()))
-                .bind(dnnl.DNNL_ARG_DST_LAYER, outputs)
+                .bind(dnnl.DNNL_ARG_DST_LAYER, Slab.of(outputs).plus(examples.first() * all.units()))
                 .bind(dnnl.DNNL_ARG_DST_ITER, Place.kept(last))
-                .bind(dnnl.DNNL_ARG_DST_ITER_C, memoryAfter)
+                .bind(dnnl.DNNL_ARG_DST_ITER_C, after == null ? Place.kept(last + stateBytes()) : rows(after.memory()))
                 .run();
         if (after != null) {
-            widen.copy(Place.kept(last), Place.of(after.output()));
-            lastState.take(after);
+            widen.copy(Place.kept(last), rows(after.output()));
         }
     }
 
-    private RecurrentState state() {
-        return new RecurrentState(stateArray(), stateArray());
+    /** Returns the place of these examples in an array of all of them. */
+    private Place rows(INDArray state) {
+        return Slab.of(state).plus(examples.first() * examples.all().units()).place();
     }
 
-    private INDArray stateArray() {
-        return Workspaces.dense(
-                LayerWorkspaceMgr.noWorkspaces(),
-                ArrayType.ACTIVATIONS,
-                DataType.FLOAT,
-                shape.minibatch(),
-                shape.units());
+    private void clear(long address) {
+        Pointer.memset(handle.at(address), 0, stateBytes());
     }
 
-    private void begin(RecurrentState initial, long output, long memory) {
-        if (initial.isZero()) {
-            Pointer.memset(handle.at(output), 0, 2 * stateBytes());
-        } else {
-            round.copy(Place.of(rows(initial.output())), Place.kept(output));
-            INDArray cells = rows(initial.memory());
-            try {
-                Pointer.memcpy(
-                        handle.at(memory), new Handle().at(Workspaces.address(cells)), shape.block() * Float.BYTES);
-            } finally {
-                Reference.reachabilityFence(cells);
-            }
+    private void copyRows(INDArray state, long address) {
+        try {
+            Pointer.memcpy(handle.at(address), new Handle().at(rows(state).address()), block * Float.BYTES);
+        } finally {
+            Reference.reachabilityFence(state);
         }
-    }
-
-    /** Returns the numbers of an array that a program may have set, in FP32 and row by row. */
-    private INDArray rows(INDArray state) {
-        boolean usual =
-                Layout.dense(DataType.FLOAT, shape.minibatch(), shape.units()).isThatOf(state);
-        return usual ? state : state.castTo(DataType.FLOAT).dup('c');
     }
 
     @Override

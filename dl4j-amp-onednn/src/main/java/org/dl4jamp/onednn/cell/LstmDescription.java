@@ -29,18 +29,25 @@ final class LstmDescription {
     private final memory.desc ofOutput;
     private final memory.desc ofMemories;
 
-    /** @param peepholes whether there are weights between memory cells and gates, in FP32 */
-    LstmDescription(DataType type, SequenceShape shape, boolean peepholes) {
+    /**
+     * @param minibatch the examples of a time step in memory, which may be more than the primitive computes
+     * @param peepholes whether there are weights between memory cells and gates, in FP32
+     */
+    LstmDescription(DataType type, SequenceShape shape, long minibatch, boolean peepholes) {
         long units = shape.units();
-        input = Layout.dense(type, shape.steps(), shape.minibatch(), shape.nIn())
-                .descriptor();
-        outputs = Layout.dense(type, shape.steps(), shape.minibatch(), units).descriptor();
+        input = steps(type, shape, minibatch, shape.nIn());
+        outputs = steps(type, shape, minibatch, units);
         output = Layout.dense(type, 1, 1, shape.minibatch(), units).descriptor();
         memories = Layout.dense(DataType.FLOAT, 1, 1, shape.minibatch(), units).descriptor();
         biases = Layout.dense(DataType.FLOAT, 1, 1, shape.gates(), units).descriptor();
         ofInput = Layout.any(type, 1, 1, shape.nIn(), shape.gates(), units);
         ofOutput = Layout.any(type, 1, 1, units, shape.gates(), units);
         ofMemories = peepholes ? GateWeights.peepholes(units) : new memory.desc();
+    }
+
+    private static memory.desc steps(DataType type, SequenceShape shape, long minibatch, long size) {
+        return Layout.strided(type, new long[] {shape.steps(), shape.minibatch(), size}, minibatch * size, size, 1)
+                .descriptor();
     }
 
     /** Returns the work of one time step, after which its threads wait for one another. */

@@ -24,12 +24,12 @@ public final class LstmInference implements Twin.Weights, AutoCloseable {
     private final OneDnnContext context;
     private final Supplier<String> layer;
     private final DataType type;
-    private final KernelCache<SequenceShape, InferringLstm> primitives = new KernelCache<>(SHAPES);
+    private final KernelCache<SequenceShape, LstmParts> primitives = new KernelCache<>(SHAPES);
     private final Weights weights;
 
     /** Copies of weights and biases: one for each order that primitives read, whatever the number of shapes. */
     record Weights(WeightCopies input, WeightCopies recurrent, WeightCopies bias, Optional<WeightCopies> peepholes) {
-        private static Weights make(boolean hasPeepholes) {
+        static Weights make(boolean hasPeepholes) {
             return new Weights(
                     new WeightCopies(true),
                     new WeightCopies(true),
@@ -86,7 +86,7 @@ public final class LstmInference implements Twin.Weights, AutoCloseable {
         SequenceShape shape = sequences.shape(LstmCell.GATES);
         INDArray outputs = place.create(type, shape.steps(), shape.minibatch(), shape.units());
         primitives
-                .get(shape, () -> InferringLstm.make(context, layer.get(), type, shape, weights))
+                .get(shape, () -> new LstmParts(context, layer.get(), type, shape, weights, LstmParts.count(shape)))
                 .run(x, sequences.parameters(), sequences.initial(), outputs, lastState);
         return outputs;
     }

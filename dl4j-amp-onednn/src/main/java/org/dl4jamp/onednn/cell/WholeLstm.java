@@ -64,7 +64,7 @@ final class WholeLstm implements AutoCloseable {
         this.shape = shape;
         this.weights = weights;
         long units = shape.units();
-        LstmDescription lstm = new LstmDescription(DataType.FLOAT, shape, false);
+        LstmDescription lstm = new LstmDescription(DataType.FLOAT, shape, shape.minibatch(), false);
         lstm_forward.primitive_desc first = lstm.forward(dnnl.prop_kind.forward_training);
         lstm_backward.primitive_desc second = lstm.backward(first);
         forward = new Kernel(context, what, first);

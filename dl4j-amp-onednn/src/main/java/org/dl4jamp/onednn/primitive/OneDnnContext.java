@@ -28,6 +28,7 @@ public class OneDnnContext implements AutoCloseable {
     private final Copies copies = new Copies(this);
     private final Sums sums = new Sums(this);
     private final MatrixProducts products = new MatrixProducts(this);
+    private final Parts parts = new Parts(this);
     private final AlignedMemory scratchpad = new AlignedMemory();
     private final ActivationMemory activationMemory = new ActivationMemory();
     private final LentGradients lentGradients = new LentGradients();
@@ -80,6 +81,11 @@ public class OneDnnContext implements AutoCloseable {
     /** Returns products of arrays that aren't the engine's own, of any strides. */
     public MatrixProducts products() {
         return products;
+    }
+
+    /** Returns the threads for parts of a computation. */
+    public Parts parts() {
+        return parts;
     }
 
     AlignedMemory scratchpad() {
@@ -173,6 +179,7 @@ public class OneDnnContext implements AutoCloseable {
 
     @Override
     public void close() {
+        parts.close();
         copies.close();
         sums.close();
         products.close();

@@ -27,6 +27,9 @@ public record Work(double operations) {
     /** Work of any size, for all threads. */
     public static final Work LARGE = new Work(Double.POSITIVE_INFINITY);
 
+    /** Work for the calling thread alone. */
+    public static final Work ALONE = new Work(0);
+
     /** Returns the work of a pass over arrays. */
     public static Work ofNumbers(long numbers) {
         return new Work(OPERATIONS_PER_NUMBER * numbers);
