@@ -14,8 +14,8 @@ import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.RepetitionKernels;
 import org.dl4jamp.onednn.twin.ParameterlessTwin;
+import org.dl4jamp.onednn.twin.RepetitionKernels;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 

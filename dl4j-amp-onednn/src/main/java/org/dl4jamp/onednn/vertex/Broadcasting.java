@@ -12,7 +12,7 @@ import org.dl4jamp.onednn.primitive.ChannelSums;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.RepetitionKernels;
+import org.dl4jamp.onednn.twin.RepetitionKernels;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**

@@ -8,7 +8,7 @@ import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Views;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.RepetitionKernels;
+import org.dl4jamp.onednn.twin.RepetitionKernels;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**

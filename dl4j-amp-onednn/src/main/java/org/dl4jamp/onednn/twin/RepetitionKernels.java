@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.primitive;
+package org.dl4jamp.onednn.twin;
 
 import org.bytedeco.dnnl.dnnl_primitive_desc;
 import org.bytedeco.dnnl.global.dnnl;
@@ -8,6 +8,9 @@ import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.Slab;
 import org.dl4jamp.onednn.memory.Workspaces;
+import org.dl4jamp.onednn.primitive.Kernel;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Work;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**

@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.primitive;
+package org.dl4jamp.onednn.twin;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
@@ -6,6 +6,7 @@ import java.util.Random;
 import org.dl4jamp.onednn.Types;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Workspaces;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
