@@ -31,9 +31,9 @@ final class Comparison {
 
     private Comparison() {}
 
-    /** Aborts a test where ND4J's CUDA backend can't compute in BFLOAT16. */
-    static void assumeBfloat16() {
-        Optional<String> reason = new Nd4jEngine().cannot(Precision.BFLOAT16);
+    /** Aborts a test where ND4J's backend can't compute in a half precision, such as BFLOAT16 on CUDA. */
+    static void assumeComputed(Precision half) {
+        Optional<String> reason = new Nd4jEngine().cannot(half);
         assumeTrue(reason.isEmpty(), () -> reason.orElseThrow());
     }
 

@@ -15,7 +15,7 @@ abstract class LayerCases {
     @ParameterizedTest
     @MethodSource("inBfloat16")
     void runsByDefaultInBfloat16(LayerCase layer) {
-        Comparison.assumeBfloat16();
+        Comparison.assumeComputed(Precision.BFLOAT16);
         layer.runsByDefault(Precision.BFLOAT16);
     }
 

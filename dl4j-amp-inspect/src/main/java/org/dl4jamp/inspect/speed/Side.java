@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.Engines;
@@ -22,22 +23,34 @@ record Side(Precision precision, Optional<String> engine, boolean automatic) {
 
     /**
      * Returns the ways besides stock DL4J in this process: FP32 on an engine that computes it, and each half precision
-     * on the engine that is chosen for it. That of AUTO is the first, and HALF, which is slow on CPUs, the last one.
+     * that an engine computes here, on the one that is chosen for it. That of AUTO is the first, and HALF, which is
+     * slow on CPUs, the last one.
      */
     static List<Side> here() {
+        List<ComputeEngine> available = Engines.found().stream()
+                .filter(engine -> engine.unavailable().isEmpty())
+                .toList();
         Engines.Choice automatic = Engines.choose(AmpConfig.AUTO_ENGINE, Precision.AUTO);
         List<Side> sides = new ArrayList<>();
-        for (Precision half : List.of(Precision.BFLOAT16, Precision.HALF)) {
+        for (Precision half : halves(available)) {
             sides.add(of(Engines.choose(AmpConfig.AUTO_ENGINE, half), automatic));
         }
-        Engines.found().stream()
-                .filter(engine -> engine.unavailable().isEmpty() && engine.computesFloat())
+        available.stream()
+                .filter(ComputeEngine::computesFloat)
                 .findFirst()
                 .map(ComputeEngine::name)
                 .ifPresent(engine -> sides.add(of(Engines.choose(engine, Precision.FLOAT), automatic)));
         sides.sort(Comparator.comparing((Side side) -> !side.automatic())
                 .thenComparing(Side::precision, Comparator.reverseOrder()));
         return sides;
+    }
+
+    /** Returns the half precisions that one of the engines computes, such as HALF alone on CUDA. */
+    static List<Precision> halves(List<ComputeEngine> engines) {
+        return Stream.of(Precision.BFLOAT16, Precision.HALF)
+                .filter(half ->
+                        engines.stream().anyMatch(engine -> engine.cannot(half).isEmpty()))
+                .toList();
     }
 
     private static Side of(Engines.Choice choice, Engines.Choice automatic) {

@@ -5,8 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.inspect.speed.Task.Size;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
@@ -52,6 +55,24 @@ class SpeedTestTest {
         assertEquals(
                 speed.networks().get(0).description(),
                 json.at("/networks/0/description").asText());
+    }
+
+    @Test
+    void whatNoEngineComputesHereIsLeftOut() {
+        assertEquals(List.of(Precision.HALF), Side.halves(List.of(without(Precision.BFLOAT16))));
+        assertEquals(
+                List.of(Precision.BFLOAT16, Precision.HALF),
+                Side.halves(List.of(without(Precision.BFLOAT16), without(Precision.HALF))));
+        assertEquals(List.of(), Side.halves(List.of()));
+    }
+
+    /** As the portable engine is on a GPU whose BFLOAT16 is wrong. */
+    private static ComputeEngine without(Precision precision) {
+        return (ComputeEngine) Proxy.newProxyInstance(
+                ComputeEngine.class.getClassLoader(),
+                new Class<?>[] {ComputeEngine.class},
+                (engine, method, arguments) ->
+                        arguments[0] == precision ? Optional.of("it computes wrongly") : Optional.empty());
     }
 
     @Test
