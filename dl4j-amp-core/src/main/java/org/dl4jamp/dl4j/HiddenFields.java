@@ -1,24 +1,34 @@
 package org.dl4jamp.dl4j;
 
+import static org.nd4j.linalg.indexing.NDArrayIndex.all;
+import static org.nd4j.linalg.indexing.NDArrayIndex.point;
+
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.RNNFormat;
+import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
 import org.deeplearning4j.nn.graph.vertex.BaseWrapperVertex;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.graph.vertex.impl.L2Vertex;
 import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
+import org.deeplearning4j.nn.layers.AbstractLayer;
+import org.deeplearning4j.nn.layers.BaseLayer;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
+import org.deeplearning4j.nn.layers.recurrent.BidirectionalLayer;
 import org.deeplearning4j.nn.layers.samediff.SameDiffGraphVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.Solver;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
@@ -40,7 +50,51 @@ public final class HiddenFields {
     private static final VarHandle MASKS_OF_VERTEX = field(SameDiffGraphVertex.class, "maskArrays", INDArray[].class);
     private static final VarHandle GRADIENTS_OF_VERTEX = field(SameDiffGraphVertex.class, "gradTable", Map.class);
 
+    private static final VarHandle DROPPED = field(AbstractLayer.class, "dropoutApplied", boolean.class);
+    private static final VarHandle NOISE = field(BaseLayer.class, "weightNoiseParams", Map.class);
+    private static final VarHandle FORWARDS = field(BidirectionalLayer.class, "fwd", Layer.class);
+    private static final VarHandle BACKWARDS = field(BidirectionalLayer.class, "bwd", Layer.class);
+
     private HiddenFields() {}
+
+    /**
+     * Sets a layer's input on which its dropout, whose mask it has, was applied already.
+     *
+     * @param dropped for a bidirectional layer those of both directions, {@code [minibatch, size, time, 2]}
+     */
+    public static void setDropped(Layer layer, INDArray dropped, LayerWorkspaceMgr workspaceMgr) {
+        if (layer instanceof BidirectionalLayer both) {
+            setDropped((Layer) FORWARDS.get(both), direction(both, dropped, 0), workspaceMgr);
+            setDropped((Layer) BACKWARDS.get(both), direction(both, dropped, 1), workspaceMgr);
+        } else {
+            layer.setInput(dropped, workspaceMgr);
+            DROPPED.set((AbstractLayer<?>) layer, true);
+        }
+    }
+
+    private static INDArray direction(BidirectionalLayer both, INDArray dropped, int direction) {
+        INDArray one = dropped.get(all(), all(), all(), point(direction));
+        Bidirectional conf = (Bidirectional) both.conf().getLayer();
+        return (conf.getRNNDataFormat() == RNNFormat.NWC ? one.permute(0, 2, 1) : one).dup('c');
+    }
+
+    /** Returns whether a layer has drawn noisy weights for a step. */
+    public static boolean hasNoise(Layer layer) {
+        return layer instanceof BaseLayer && !((Map<?, ?>) NOISE.get(layer)).isEmpty();
+    }
+
+    /** Moves the noisy weights that one layer has drawn for a step to another layer. */
+    @SuppressWarnings("unchecked")
+    public static void moveNoise(Layer from, Layer to) {
+        if (from instanceof BidirectionalLayer && to instanceof BidirectionalLayer) {
+            moveNoise((Layer) FORWARDS.get(from), (Layer) FORWARDS.get(to));
+            moveNoise((Layer) BACKWARDS.get(from), (Layer) BACKWARDS.get(to));
+        } else if (from instanceof BaseLayer && to instanceof BaseLayer) {
+            Map<String, INDArray> drawn = new HashMap<>((Map<String, INDArray>) NOISE.get(from));
+            from.clearNoiseWeightParams();
+            ((Map<String, INDArray>) NOISE.get(to)).putAll(drawn);
+        }
+    }
 
     /** Returns access to a private field. */
     public static VarHandle field(Class<?> owner, String name, Class<?> type) {

@@ -7,7 +7,7 @@ import java.util.stream.LongStream;
 import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.javacpp.indexer.FloatIndexer;
 import org.deeplearning4j.nn.api.Layer;
-import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.layer.FreedParameters;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -136,7 +136,7 @@ public final class WatchedWeights implements Twin.Weights {
         }
 
         private void requireSameArray() {
-            TwinLayer.refuseFreedParameters(master);
+            FreedParameters.refuse(master);
             INDArray now = master.params();
             if (!isSame(now)) {
                 throw new AmpException("Layer \"" + master.conf().getLayer().getLayerName()

@@ -7,6 +7,7 @@ import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.dl4j.HiddenFields;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -26,9 +27,6 @@ final class KeptInput {
     private final Twin twin;
     private final DataType rounded;
     private INDArray array;
-    /** The input before dropout, while {@link #dropped}. */
-    private INDArray undropped;
-
     private DataType givenType = DataType.FLOAT;
     private boolean settled;
     private boolean passedOn;
@@ -49,7 +47,6 @@ final class KeptInput {
         settled = false;
         passedOn = toMaster;
         dropped = false;
-        undropped = null;
         array = given;
         if (given != null) {
             givenType = given.dataType();
@@ -139,24 +136,10 @@ final class KeptInput {
         INDArray other = asDropped(twin.dropout()
                 .applyDropout(from, to, master.getIterationCount(), master.getEpochCount(), workspaceMgr));
         LayerWorkspaceMgr keeper = LayerWorkspaces.keeper(workspaceMgr, working, array);
-        undropped = array;
         array = other.dataType() == array.dataType()
                 ? keeper.leverageTo(ArrayType.INPUT, other)
                 : twin.casting().cast(other, array.dataType(), keeper, ArrayType.INPUT);
         dropped = true;
-    }
-
-    /** Takes dropout back in the pass in which it was applied. */
-    void undoDropout() {
-        if (dropped) {
-            array = undropped;
-            undropped = null;
-            dropped = false;
-        }
-    }
-
-    boolean isDropped() {
-        return dropped;
     }
 
     /** Returns the gradient of the input before dropout from that of the input behind it, which may be null. */
@@ -220,7 +203,12 @@ final class KeptInput {
         LayerWorkspaceMgr inner = inner(workspaceMgr, working, !training, castsResult, ArrayType.ACTIVATIONS);
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             boolean rounded = array.dataType().isFPType() && array.dataType() != DataType.FLOAT;
-            master.setInput((rounded ? array.castTo(DataType.FLOAT) : array).dup('c'), inner);
+            INDArray own = (rounded ? array.castTo(DataType.FLOAT) : array).dup('c');
+            if (dropped) {
+                HiddenFields.setDropped(master, own, inner);
+            } else {
+                master.setInput(own, inner);
+            }
         }
         return inner;
     }
@@ -242,7 +230,6 @@ final class KeptInput {
     void clear() {
         settled = false;
         dropped = false;
-        undropped = null;
         array = null;
         if (twin.dropout() != null) {
             twin.dropout().clear();

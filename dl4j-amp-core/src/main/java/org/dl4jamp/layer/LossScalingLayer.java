@@ -66,13 +66,26 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
         guard().backwardBegins(this, getLabels());
         gradientScale().begin(this, lossTerms(master().conf().getLayer(), input()));
         try (Gate.Inside inside = guard().gate().enter()) {
-            // DL4J doesn't run an output layer forward before it runs it backward.
-            twin().weights().refresh();
-            applyDropoutBeforeBackward(workspaceMgr);
-            Pair<Gradient, INDArray> result = super.backpropGradient(epsilon, workspaceMgr);
-            scoredInput = input();
+            Pair<Gradient, INDArray> result =
+                    backward(epsilon, workspaceMgr, compute()::backpropGradient, labeledMaster()::backpropGradient);
+            scoredInput = ofMaster().computes() ? null : input();
             return result;
         }
+    }
+
+    /** DL4J doesn't run an output layer forward before it runs it backward. */
+    @Override
+    void prepareBackward(LayerWorkspaceMgr workspaceMgr) {
+        twin().weights().refresh();
+        applyDropoutBeforeBackward(workspaceMgr);
+    }
+
+    private IOutputLayer labeledMaster() {
+        IOutputLayer master = (IOutputLayer) master();
+        if (compute() != master) {
+            master.setLabels(getLabels());
+        }
+        return master;
     }
 
     @Override
@@ -121,8 +134,24 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
                             && scoring.scoresBackwardPass()
                             && isScoreOfBackwardPass()
                     ? scoring.scoreOfBackwardPass(fullNetworkRegScore)
-                    : outputLayer().computeScore(fullNetworkRegScore, training, prepareScore(training, workspaceMgr));
+                    : score(
+                            training,
+                            workspaceMgr,
+                            (layer, inner) -> layer.computeScore(fullNetworkRegScore, training, inner));
         }
+    }
+
+    /** One way of computing a score of an input and labels that have been set. */
+    private interface Score<T> {
+        T of(IOutputLayer layer, LayerWorkspaceMgr workspaceMgr);
+    }
+
+    private <T> T score(boolean training, LayerWorkspaceMgr workspaceMgr, Score<T> score) {
+        return ofMaster()
+                .unlessRefused(
+                        ofMaster().rewinding(training),
+                        () -> score.of(outputLayer(), prepareScore(training, workspaceMgr)),
+                        () -> score.of(labeledMaster(), ofMaster().beginScore(training, workspaceMgr)));
     }
 
     // The same array is the same mask, which DL4J sets once more before it computes the score.
@@ -169,7 +198,8 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
             if (inside.isOwn()) {
                 return masterOfPass().computeScoreForExamples(fullNetworkRegScore, workspaceMgr);
             }
-            return outputLayer().computeScoreForExamples(fullNetworkRegScore, prepareScore(false, workspaceMgr));
+            return score(
+                    false, workspaceMgr, (layer, inner) -> layer.computeScoreForExamples(fullNetworkRegScore, inner));
         }
     }
 

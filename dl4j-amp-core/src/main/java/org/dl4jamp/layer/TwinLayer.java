@@ -5,10 +5,7 @@ import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.Gate;
-import org.dl4jamp.twin.LayerContext;
-import org.dl4jamp.twin.RefusedShape;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -16,8 +13,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * The wrapper of one of a network's layers, for which a {@link Twin} computes. {@link KeptInput} treats its input,
- * {@link TwinPasses} run the twin; this class has DL4J's methods, and enters the step's gate. Parameter gradients are
- * true FP32 gradients, without the loss scale.
+ * {@link TwinPasses} run the twin, {@link MasterPasses} the master; this class has DL4J's methods, and enters the
+ * step's gate. Parameter gradients are true FP32 gradients, without the loss scale.
  *
  * <p>Gradients that it returns have the type of its input, so that DL4J can add up those of several consumers. Outside
  * of steps, where the loss isn't scaled, those of HALF activations are FLOAT.
@@ -28,14 +25,15 @@ public class TwinLayer extends PairedLayer {
     private final transient TwinSetup setup;
     private final transient KeptInput input;
     private final transient TwinPasses passes;
+    private final transient MasterPasses ofMaster;
     private transient boolean ranOwn;
-    private transient boolean leftToMaster;
 
     TwinLayer(TwinSetup setup) {
         super(setup.master(), setup.twin());
         this.setup = setup;
         this.input = new KeptInput(setup);
         this.passes = new TwinPasses(setup, input);
+        this.ofMaster = new MasterPasses(setup, input, passes);
         Layer master = master();
         // DL4J leaves output layers out of the forward pass in training, and of those for scores.
         guard().gate().takePart(setup.context().turn(), master instanceof IOutputLayer);
@@ -57,7 +55,7 @@ public class TwinLayer extends PairedLayer {
     public void setInput(INDArray given, LayerWorkspaceMgr workspaceMgr) {
         try (Gate.Inside inside = guard().gate().touch()) {
             ranOwn = false;
-            leftToMaster = false;
+            ofMaster.end();
             input.give(given, isReplaced());
             gradientScale().forwardBegins();
             if (inside.isOwn() || isReplaced()) {
@@ -151,25 +149,17 @@ public class TwinLayer extends PairedLayer {
             }
             begin(training);
             gradientScale().forwardBegins();
-            LayerContext.PassCheck check = setup.context().check();
-            boolean leaves = check.leavesToDl4j(training, input.array())
-                    || check.refused().contain(input.array());
-            leftToMaster = leaves && compute() != master();
-            if (leftToMaster) {
-                return passes.forwardOfMaster(training, workspaceMgr, left);
-            }
-            try {
-                return compute(training, workspaceMgr, ours);
-            } catch (RefusedShape e) {
-                refuse(e);
-                leftToMaster = true;
-                return passes.forwardOfRefused(training, workspaceMgr, left);
-            }
+            return ofMaster.takesOver(training)
+                    ? ofMaster.forward(training, workspaceMgr, left)
+                    : ofMaster.unlessRefused(
+                            ofMaster.rewinding(training),
+                            () -> compute(training, workspaceMgr, ours),
+                            () -> ofMaster.forward(training, workspaceMgr, left));
         }
     }
 
-    private void refuse(RefusedShape refusal) {
-        setup.context().check().refused().add("Layer \"" + setup.name() + "\"", refusal, input.array());
+    final MasterPasses ofMaster() {
+        return ofMaster;
     }
 
     /** Refuses training where it's forbidden, and freed parameters, which ND4J's operations refuse by themselves. */
@@ -178,22 +168,7 @@ public class TwinLayer extends PairedLayer {
             guard().trains();
         }
         if (compute() != master()) {
-            refuseFreedParameters(master());
-        }
-    }
-
-    /**
-     * Throws an {@link AmpException} if the parameters of a network's own layer were freed: code that reads them by
-     * address would read whatever is there now.
-     */
-    public static void refuseFreedParameters(Layer master) {
-        INDArray parameters = master.params();
-        if (parameters != null && parameters.wasClosed()) {
-            throw new AmpException("Layer \"" + master.conf().getLayer().getLayerName()
-                    + "\" has no parameters any more: close() of the network, or of its parameter array, has"
-                    + " freed them."
-                    + " A closed network computes no more; leave its mode with close(), and load or make"
-                    + " another network");
+            FreedParameters.refuse(master());
         }
     }
 
@@ -216,16 +191,22 @@ public class TwinLayer extends PairedLayer {
         guard().backpropagates();
         try (Gate.Inside inside = guard().gate().enter()) {
             guard().trains();
-            if (leftToMaster) {
-                return passes.backwardOfMaster(epsilon, workspaceMgr, own);
+            if (ofMaster.computes()) {
+                return ofMaster.backward(epsilon, workspaceMgr, own);
             }
-            try {
-                return passes.backward(epsilon, workspaceMgr, ours);
-            } catch (RefusedShape e) {
-                refuse(e);
-                return passes.backwardOfRefused(e, epsilon, workspaceMgr, own);
-            }
+            return ofMaster.unlessRefused(
+                    ofMaster.rewindingBackward(),
+                    () -> {
+                        prepareBackward(workspaceMgr);
+                        return passes.backward(epsilon, workspaceMgr, ours);
+                    },
+                    () -> ofMaster.backwardAlone(epsilon, workspaceMgr, own));
         }
+    }
+
+    /** Does what the twin needs before its backward pass. */
+    void prepareBackward(LayerWorkspaceMgr workspaceMgr) {
+        // Its forward pass has done it.
     }
 
     /** Applies the dropout of output layers, which DL4J doesn't run forward in training. */
@@ -265,11 +246,17 @@ public class TwinLayer extends PairedLayer {
     public void fit(INDArray data, LayerWorkspaceMgr workspaceMgr) {
         guard().trains();
         INDArray rows = twin().casting().cast(data, DataType.FLOAT, workspaceMgr, ArrayType.INPUT);
-        if (compute() instanceof Twin.Pretraining pretraining) {
-            scored = pretraining.pretrain(master(), guard().gate(), rows, workspaceMgr);
-        } else {
-            master().fit(rows, workspaceMgr);
-        }
+        scored = compute() instanceof Twin.Pretraining pretraining
+                ? ofMaster.unlessRefused(
+                        rows,
+                        () -> pretraining.pretrain(master(), guard().gate(), rows, workspaceMgr),
+                        () -> fitMaster(rows, workspaceMgr))
+                : fitMaster(rows, workspaceMgr);
+    }
+
+    private Layer fitMaster(INDArray rows, LayerWorkspaceMgr workspaceMgr) {
+        master().fit(rows, workspaceMgr);
+        return master();
     }
 
     @Override
@@ -287,7 +274,7 @@ public class TwinLayer extends PairedLayer {
     public void clear() {
         try (Gate.Inside inside = guard().gate().touch()) {
             ranOwn = false;
-            leftToMaster = false;
+            ofMaster.end();
             super.clear();
             if (compute() != master()) {
                 compute().clear();

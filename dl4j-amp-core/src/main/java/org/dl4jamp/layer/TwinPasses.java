@@ -12,7 +12,6 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.LayerContext;
-import org.dl4jamp.twin.RefusedShape;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -61,35 +60,6 @@ final class TwinPasses {
             setup.observeOutput(output);
         }
         return output;
-    }
-
-    /** Runs the network's own layer forward, in FP32 and with its own parameters. */
-    INDArray forwardOfMaster(boolean training, LayerWorkspaceMgr workspaceMgr, Forward computation) {
-        input.settle(workspaceMgr, ArrayType.FF_WORKING_MEM);
-        LayerWorkspaceMgr inner =
-                input.handToMaster(workspaceMgr, ArrayType.FF_WORKING_MEM, training, setup.output() != DataType.FLOAT);
-        maskMaster();
-        return twin.casting().cast(computation.run(inner), setup.output(), workspaceMgr, ArrayType.ACTIVATIONS);
-    }
-
-    /**
-     * Runs the network's own layer forward on an input that the twin has refused after {@link #begin}. The layer has
-     * its own dropout.
-     */
-    INDArray forwardOfRefused(boolean training, LayerWorkspaceMgr workspaceMgr, Forward computation) {
-        input.undoDropout();
-        INDArray output = forwardOfMaster(training, workspaceMgr, computation);
-        if (training) {
-            setup.observeOutput(output);
-        }
-        return output;
-    }
-
-    private void maskMaster() {
-        INDArray mask = master.getMaskArray();
-        if (mask != null && twin.outputType() != DataType.FLOAT) {
-            master.setMaskArray(mask.castTo(DataType.FLOAT));
-        }
     }
 
     /** Sets the twin's input and weights, and returns the workspaces for what it computes. */
@@ -145,30 +115,6 @@ final class TwinPasses {
         return new Pair<>(gradient, next);
     }
 
-    /** Runs the network's own layer backward where it ran forward, in FP32. */
-    Pair<Gradient, INDArray> backwardOfMaster(INDArray epsilon, LayerWorkspaceMgr workspaceMgr, Backward computation) {
-        INDArray own = twin.casting().cast(epsilon, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        Pair<Gradient, INDArray> result = computation.run(own, workspaceMgr);
-        unscaleParameterGradients(1);
-        INDArray next = handBack(result.getSecond(), workspaceMgr);
-        setup.observeInputGradient(next);
-        return new Pair<>(result.getFirst(), next);
-    }
-
-    /**
-     * Runs the network's own layer backward where the twin ran forward and refuses the backward pass: DL4J's layers
-     * begin it with the input alone.
-     */
-    Pair<Gradient, INDArray> backwardOfRefused(
-            RefusedShape refusal, INDArray epsilon, LayerWorkspaceMgr workspaceMgr, Backward computation) {
-        if (input.isDropped()) {
-            throw refusal;
-        }
-        input.handToMaster(workspaceMgr, ArrayType.BP_WORKING_MEM, false, false);
-        maskMaster();
-        return backwardOfMaster(epsilon, workspaceMgr, computation);
-    }
-
     /** Returns whether there is neither a gradient of parameters to compute nor one of the input that someone reads. */
     private boolean isUnread() {
         return setup.context().inputGradient() != LayerContext.InputGradient.READ
@@ -216,7 +162,7 @@ final class TwinPasses {
     }
 
     /** Makes the parameter gradients true ones: the twin may have a factor of its own, beside the scale of the step. */
-    private void unscaleParameterGradients(double ownScale) {
+    void unscaleParameterGradients(double ownScale) {
         double inverse = 1 / (scalesLoss ? ownScale : setup.gradientScale().factor() * ownScale);
         if (inverse != 1) {
             parameterGradients.forEach(gradient -> gradient.muli(inverse));
@@ -227,7 +173,7 @@ final class TwinPasses {
         return setup.gradientScale().gradientType(input.givenType());
     }
 
-    private INDArray handBack(INDArray gradient, LayerWorkspaceMgr workspaceMgr) {
+    INDArray handBack(INDArray gradient, LayerWorkspaceMgr workspaceMgr) {
         if (gradient == null) {
             return null;
         }

@@ -7,6 +7,7 @@ import java.util.Map;
 import org.deeplearning4j.nn.conf.CacheMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
@@ -22,7 +23,6 @@ import org.dl4jamp.onednn.host.HostStepKernels;
 import org.dl4jamp.onednn.host.Magnitudes;
 import org.dl4jamp.onednn.linear.ProductTwin;
 import org.dl4jamp.onednn.memory.Resources;
-import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.OneDnnLibrary;
 import org.dl4jamp.onednn.twin.FusedRelu;
@@ -107,6 +107,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         // The same object, not the configuration's copy: it may count, or be changed while training runs.
         IDropout dropout = kernels.dropoutOf(layer, context);
         conf.getLayer().setIDropout(null);
+        shareFunction(layer, conf.getLayer());
         boolean rounds = type == DataType.BFLOAT16;
         org.deeplearning4j.nn.api.Layer compute = kernels.maker().make(conf, type, context);
         OneDnnTwin twin = (OneDnnTwin) compute;
@@ -126,6 +127,15 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
                 kernels.arrays().returnsFloat() ? DataType.FLOAT : type);
     }
 
+    /** Gives a twin the same function object, which has the slopes that RReLU drew in the forward pass. */
+    private static void shareFunction(Layer from, Layer to) {
+        if (from instanceof BaseLayer own) {
+            ((BaseLayer) to).setActivationFn(own.getActivationFn());
+        } else if (from instanceof ActivationLayer only) {
+            ((ActivationLayer) to).setActivationFn(only.getActivationFn());
+        }
+    }
+
     private Casting casting(Layer layer, LayerKernels<?> kernels) {
         Casting own = new OneDnnCasting(context, kernels.channelsOf(layer));
         return EmbeddingLayers.isEmbedding(layer) ? new Casting.OfRowNumbers(own) : own;
@@ -142,12 +152,8 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
 
     private GroupSum sum(TwinRequest request, FusionGroup group) {
         IActivation activation = ((BaseLayer) request.master().conf().getLayer()).getActivationFn();
-        Eltwise function = Eltwise.of(activation).orElseThrow();
         return sums.computeIfAbsent(
-                group,
-                key -> new GroupSum(
-                        function.equals(Eltwise.IDENTITY) ? null : function,
-                        group.sum().orElseThrow().endsSummand()));
+                group, key -> new GroupSum(activation, group.sum().orElseThrow().endsSummand()));
     }
 
     @Override

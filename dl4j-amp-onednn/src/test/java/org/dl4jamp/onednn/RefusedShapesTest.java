@@ -10,15 +10,11 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import java.io.IOException;
-import java.net.URL;
-import java.net.URLClassLoader;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
@@ -26,7 +22,6 @@ import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.BackpropType;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
-import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
 import org.deeplearning4j.nn.conf.layers.GravesLSTM;
@@ -44,14 +39,12 @@ import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.config.AmpConfig;
-import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.nd4j.Nd4jEngine;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.onednn.primitive.RefusingContext;
 import org.dl4jamp.onednn.user.UserKernels;
-import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.StaticLossScaler;
 import org.dl4jamp.twin.LayerContext;
@@ -79,83 +72,6 @@ class RefusedShapesTest {
     private static final int UNITS = 4;
     private static final int STEPS = 5;
     private static final int EXAMPLES = 3;
-
-    /** This engine, with a oneDNN that makes nothing while it's told so. */
-    public static final class RefusingEngine implements ComputeEngine {
-        static final String NAME = "refusing";
-
-        static final AtomicBoolean REFUSES = new AtomicBoolean();
-
-        private final ComputeEngine engine = new OneDnnEngine();
-
-        @Override
-        public String name() {
-            return NAME;
-        }
-
-        @Override
-        public Optional<String> unavailable() {
-            return engine.unavailable();
-        }
-
-        @Override
-        public Optional<String> cannot(Precision precision) {
-            return engine.cannot(precision);
-        }
-
-        @Override
-        public Precision automaticPrecision() {
-            return engine.automaticPrecision();
-        }
-
-        @Override
-        public String automaticReason() {
-            return engine.automaticReason();
-        }
-
-        @Override
-        public boolean computesFloat() {
-            return true;
-        }
-
-        @Override
-        public Optional<String> cannot(Layer layer, Precision precision) {
-            return engine.cannot(layer, precision);
-        }
-
-        @Override
-        public boolean computes(GraphVertex vertex, Precision precision) {
-            return engine.computes(vertex, precision);
-        }
-
-        @Override
-        public boolean fuses(NetworkGraph.Node first, Layer then) {
-            return engine.fuses(first, then);
-        }
-
-        @Override
-        public String how(Layer layer, Precision precision) {
-            return engine.how(layer, precision);
-        }
-
-        @Override
-        public EngineSession session(long largestLayer, boolean masterWeights) {
-            return new OneDnnSession(
-                    new Nd4jEngine().session(largestLayer, masterWeights),
-                    masterWeights,
-                    new RefusingContext(false, asked -> REFUSES.get()),
-                    UserKernels.NONE);
-        }
-
-        @Override
-        public EngineSession inference(long largestLayer) {
-            return new OneDnnSession(
-                    new Nd4jEngine().inference(largestLayer),
-                    true,
-                    new RefusingContext(true, asked -> REFUSES.get()),
-                    UserKernels.NONE);
-        }
-    }
 
     private static Stream<Arguments> layers() {
         Stream<Layer> attention = Arrays.stream(SequenceNetwork.values())
@@ -223,8 +139,8 @@ class RefusedShapesTest {
 
     @ParameterizedTest
     @MethodSource("layers")
-    void withoutTheFirstOrLastKernelDl4jsLayerComputesForwardAndBackward(Layer conf, DataType type) {
-        computesWithout(conf, type, kernels -> IntStream.of(0, kernels - 1));
+    void withoutSomeKernelDl4jsLayerComputesForwardAndBackward(Layer conf, DataType type) {
+        computesWithout(conf, type, kernels -> IntStream.of(0, kernels / 4, kernels / 2, kernels * 3 / 4, kernels - 1));
     }
 
     /** @param missing returns which of a number of kernels are missing, one after the other */
@@ -252,18 +168,24 @@ class RefusedShapesTest {
             assertEquals(Optional.empty(), whole.refused().reason());
         }
         assertTrue(kernels > 5, kernels + " kernels");
+        int left = 0;
         for (int which : missing.apply(kernels).toArray()) {
             try (Refusing lacking = Refusing.of(conf, params, type, asked -> asked == which)) {
                 lacking.twin().setMaskArray(mask);
                 agree(expected, run(lacking.twin(), input.castTo(type), epsilon.castTo(type)), type);
-                String reason = lacking.refused().reason().orElseThrow();
-                assertTrue(reason.contains(Arrays.toString(input.shape())), reason);
-                assertTrue(reason.contains("no such primitive"), reason);
+                // Without a kernel that copies, ND4J copies.
+                Optional<String> reason = lacking.refused().reason();
+                String shape = Arrays.toString(input.shape());
+                assertTrue(
+                        reason.stream().allMatch(why -> why.contains(shape) && why.contains("no such primitive")),
+                        reason::toString);
+                left += reason.isPresent() ? 1 : 0;
                 int asked = lacking.context().asked();
                 agree(expected, run(lacking.twin(), input.castTo(type), epsilon.castTo(type)), type);
                 assertEquals(asked, lacking.context().asked(), "oneDNN isn't asked again");
             }
         }
+        assertTrue(left > 0, "nothing was left to DL4J");
     }
 
     private static void agree(SingleLayer.Result expected, SingleLayer.Result actual, DataType type) {
@@ -286,30 +208,22 @@ class RefusedShapesTest {
 
     /** Runs something while the engine can be found by its name, and returns the lines that it logs of shapes. */
     private List<String> withEngine(Runnable action) throws IOException {
-        Path services = Files.createDirectories(folder.resolve("META-INF/services"));
-        Files.write(services.resolve(ComputeEngine.class.getName()), List.of(RefusingEngine.class.getName()));
         Logger log = (Logger) LoggerFactory.getLogger(RefusedShapes.class);
         ListAppender<ILoggingEvent> lines = new ListAppender<>();
         lines.start();
         log.addAppender(lines);
-        Thread thread = Thread.currentThread();
-        ClassLoader before = thread.getContextClassLoader();
-        try (URLClassLoader found = new URLClassLoader(
-                new URL[] {folder.toUri().toURL()}, getClass().getClassLoader())) {
-            thread.setContextClassLoader(found);
-            action.run();
+        try {
+            RefusingEngine.whileFound(folder, action);
         } finally {
-            thread.setContextClassLoader(before);
             log.detachAppender(lines);
-            RefusingEngine.REFUSES.set(false);
         }
         return lines.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
     }
 
     private static void refusing(Runnable action) {
-        RefusingEngine.REFUSES.set(true);
+        RefusingEngine.refuse(asked -> true);
         action.run();
-        RefusingEngine.REFUSES.set(false);
+        RefusingEngine.refuse(asked -> false);
     }
 
     /** Returns what DL4J's layers compute: the layer in front is an LSTM, which is refused, too. */
@@ -347,7 +261,7 @@ class RefusedShapesTest {
                 "change", stock.params().sub(before), ours.params().sub(before), bound);
         assertEquals(
                 1, lines.stream().filter(line -> line.contains("\"middle\"")).count(), lines::toString);
-        assertEquals(2, lines.size(), lines::toString);
+        assertEquals(lines.size(), lines.stream().distinct().count(), lines::toString);
     }
 
     private static void both(Model stock, Model ours, DataSet data) {
@@ -375,7 +289,7 @@ class RefusedShapesTest {
                 assertTrue(reason.contains("DL4J's own code"), reason);
             }
         });
-        assertEquals(2, lines.size(), lines::toString);
+        assertEquals(lines.size(), lines.stream().distinct().count(), lines::toString);
     }
 
     private static INDArray output(Model network, DataSet data) {

@@ -10,7 +10,6 @@ import org.deeplearning4j.nn.layers.samediff.SameDiffLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.Rejection;
-import org.dl4jamp.onednn.primitive.KernelFailure;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.scores.ScaledDotProduct;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
@@ -46,9 +45,9 @@ abstract class AttentionTwin extends SameDiffLayer implements Twin.OptionalInput
     /** Takes the gradients of {@link #inputs}, and returns that of the layer's input. */
     abstract INDArray inputGradient(List<INDArray> nexts, AttentionMemory working);
 
-    /** Runs a pass. DL4J's layer computes it, if oneDNN makes no kernel of its shape. */
-    <T> T leavingToDl4j(Supplier<T> pass) {
-        return KernelFailure.leavingToDl4j(pass);
+    /** Runs a pass, of which oneDNN may refuse a kernel. */
+    <T> T run(Supplier<T> pass) {
+        return pass.get();
     }
 
     private void requireFit() {
@@ -62,7 +61,7 @@ abstract class AttentionTwin extends SameDiffLayer implements Twin.OptionalInput
     public final INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
         requireFit();
-        return leavingToDl4j(() -> passes.forward(
+        return run(() -> passes.forward(
                 inputs(AttentionMemory.ofForward(workspaceMgr)),
                 params,
                 AttentionMasks.ofKeys(maskArray),
@@ -75,7 +74,7 @@ abstract class AttentionTwin extends SameDiffLayer implements Twin.OptionalInput
         assertInputSet(true);
         requireFit();
         Rejection.ofEpsilon(layerId(), epsilon, outputShape());
-        INDArray next = leavingToDl4j(() -> backward(epsilon, workspaceMgr));
+        INDArray next = run(() -> backward(epsilon, workspaceMgr));
         Gradient gradient = new DefaultGradient();
         if (gradTable != null) {
             for (Map.Entry<String, INDArray> each : gradTable.entrySet()) {

@@ -16,7 +16,6 @@ import org.dl4jamp.dl4j.HiddenFields;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.Workspaces;
-import org.dl4jamp.onednn.primitive.KernelFailure;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.scores.ScaledDotProduct;
 import org.dl4jamp.onednn.twin.OneDnnCasting;
@@ -94,15 +93,13 @@ final class AttentionVertexTwin extends VertexTwin {
 
     @Override
     protected INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
-        return KernelFailure.leavingToDl4j(
-                () -> passes.forward(List.of(inputs), parameters(), masks(), training, workspaceMgr));
+        return passes.forward(List.of(inputs), parameters(), masks(), training, workspaceMgr);
     }
 
     @Override
     protected INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         Place gradients = ours.isProjectInput() ? gradients() : null;
-        return KernelFailure.leavingToDl4j(() ->
-                        passes.backward(List.of(inputs), parameters(), masks(), epsilon, gradients, true, workspaceMgr))
+        return passes.backward(List.of(inputs), parameters(), masks(), epsilon, gradients, true, workspaceMgr)
                 .toArray(INDArray[]::new);
     }
 

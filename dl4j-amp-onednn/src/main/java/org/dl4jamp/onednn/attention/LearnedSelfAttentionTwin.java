@@ -8,7 +8,9 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.LearnedSelfAttentionLayer;
 import org.dl4jamp.onednn.memory.Views;
 import org.dl4jamp.onednn.primitive.KernelCache;
+import org.dl4jamp.onednn.primitive.KernelFailure;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -47,9 +49,18 @@ final class LearnedSelfAttentionTwin extends AttentionTwin {
                 () -> QueryCopies.make(context, layerId(), dataType, minibatch, ours.getNIn() * ours.getNQueries()));
     }
 
+    /** Tells what oneDNN refuses. */
     @Override
-    <T> T leavingToDl4j(Supplier<T> pass) {
-        return pass.get();
+    <T> T run(Supplier<T> pass) {
+        try {
+            return pass.get();
+        } catch (KernelFailure e) {
+            throw new AmpException(
+                    e.getMessage() + ". DL4J's own LearnedSelfAttentionLayer fails, so that this input of shape "
+                            + Arrays.toString(input.shape()) + " can't be computed: take a smaller minibatch, or"
+                            + " fewer time steps",
+                    e);
+        }
     }
 
     @Override

@@ -12,7 +12,6 @@ import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Views;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
-import org.dl4jamp.onednn.primitive.KernelFailure;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.Work;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
@@ -81,10 +80,6 @@ final class RecurrentAttentionTwin extends SameDiffLayer implements Twin.Optiona
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
         requireFit();
-        return KernelFailure.leavingToDl4j(() -> forward(training, workspaceMgr));
-    }
-
-    private INDArray forward(boolean training, LayerWorkspaceMgr workspaceMgr) {
         kept = null;
         boolean keeps = training && Workspaces.staysUntilBackward(workspaceMgr);
         AttentionMemory working = AttentionMemory.ofForward(workspaceMgr);
@@ -102,7 +97,7 @@ final class RecurrentAttentionTwin extends SameDiffLayer implements Twin.Optiona
         assertInputSet(true);
         requireFit();
         Rejection.ofEpsilon(layerId(), epsilon, input.size(0), ours.getNOut(), input.size(2));
-        INDArray next = KernelFailure.leavingToDl4j(() -> backward(epsilon, workspaceMgr));
+        INDArray next = backward(epsilon, workspaceMgr);
         Gradient gradient = new DefaultGradient();
         gradTable.forEach(gradient::setGradientFor);
         return new Pair<>(gradient, next);

@@ -17,7 +17,6 @@ import org.dl4jamp.onednn.linear.ProductKernels.Parameters;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Workspaces;
-import org.dl4jamp.onednn.primitive.KernelFailure;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.Twin;
@@ -127,10 +126,6 @@ final class PrimaryCapsulesTwin extends SameDiffLayer implements OneDnnTwin, Twi
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        return KernelFailure.leavingToDl4j(() -> forward(training, workspaceMgr));
-    }
-
-    private INDArray forward(boolean training, LayerWorkspaceMgr workspaceMgr) {
         ProductKernels kernels = kernels();
         kernels.takeWeights(getParam(WEIGHTS), training);
         INDArray sums =
@@ -145,7 +140,7 @@ final class PrimaryCapsulesTwin extends SameDiffLayer implements OneDnnTwin, Twi
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
         Rejection.ofEpsilon(layerId(), epsilon, input.size(0), layer.getCapsules(), layer.getCapsuleDimensions());
-        INDArray next = KernelFailure.leavingToDl4j(() -> backward(epsilon, workspaceMgr));
+        INDArray next = backward(epsilon, workspaceMgr);
         Gradient gradient = new DefaultGradient();
         gradTable.forEach(gradient::setGradientFor);
         return new Pair<>(gradient, next);

@@ -7,6 +7,7 @@ import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.twin.RefusedShape;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -21,26 +22,28 @@ public final class Rejection {
      *
      * @param parameters its parameters; null if it has none
      * @param index the layer's index, for DL4J's messages
-     * @throws RuntimeException DL4J's; or, if DL4J's layer takes the input, that of the twin
+     * @throws RuntimeException DL4J's
+     * @throws RefusedShape if DL4J's layer takes the input, which is left to it
      */
     public static void of(NeuralNetConfiguration conf, INDArray parameters, int index, INDArray input) {
         unlessDl4jTakes(conf, parameters, index, input);
-        throw new DL4JInvalidInputException(conf.getLayer().getClass().getSimpleName() + " (layer name = "
-                + conf.getLayer().getLayerName() + ", layer index = " + index
-                + ") has no oneDNN kernel for input of shape "
-                + Arrays.toString(input.shape()) + ", which DL4J's own layer takes: use engine(\"nd4j\")");
+        throw new RefusedShape(
+                conf.getLayer().getClass().getSimpleName() + " has no oneDNN kernel for it, and DL4J takes it", null);
     }
 
     /**
      * Runs DL4J's own layer with a mask that the twin can't take, for DL4J's message.
      *
-     * @throws RuntimeException DL4J's; or, if DL4J's layer takes the mask, that of the twin
+     * @throws RuntimeException DL4J's
+     * @throws RefusedShape if DL4J's layer takes the mask, which is left to it
      */
     public static void ofMask(
             NeuralNetConfiguration conf, INDArray parameters, int index, INDArray input, INDArray mask) {
         unlessDl4jTakes(conf, parameters, index, input, mask.castTo(DataType.FLOAT));
-        throw new DL4JInvalidInputException("Got a mask of shape " + Arrays.toString(mask.shape())
-                + " for sequences of shape " + Arrays.toString(input.shape()));
+        throw new RefusedShape(
+                "there is no oneDNN kernel for a mask of shape " + Arrays.toString(mask.shape())
+                        + ", and DL4J takes it",
+                null);
     }
 
     /**

@@ -1,5 +1,8 @@
 package org.dl4jamp.onednn.primitive;
 
+import java.util.HashSet;
+import java.util.Optional;
+import java.util.Set;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.reorder;
 import org.deeplearning4j.nn.workspace.ArrayType;
@@ -18,6 +21,7 @@ public final class Copies implements AutoCloseable {
 
     private final OneDnnContext context;
     private final KernelCache<Task, Kernel> kernels = new KernelCache<>(MOST);
+    private final Set<Task> refused = new HashSet<>();
 
     Copies(OneDnnContext context) {
         this.context = context;
@@ -38,8 +42,23 @@ public final class Copies implements AutoCloseable {
     }
 
     private void copy(Layout fromLayout, INDArray from, Layout toLayout, INDArray to) {
-        kernels.get(new Task(fromLayout, toLayout), () -> make(fromLayout, toLayout))
-                .copy(Place.of(from), Place.of(to));
+        Task task = new Task(fromLayout, toLayout);
+        Optional<Kernel> kernel = refused.contains(task) ? Optional.empty() : made(task);
+        if (kernel.isPresent()) {
+            kernel.get().copy(Place.of(from), Place.of(to));
+        } else {
+            to.assign(from);
+        }
+    }
+
+    /** Returns the kernel of a copy; empty if oneDNN makes none, so that ND4J has to copy. */
+    private Optional<Kernel> made(Task task) {
+        try {
+            return Optional.of(kernels.get(task, () -> make(task.from(), task.to())));
+        } catch (KernelFailure e) {
+            refused.add(task);
+            return Optional.empty();
+        }
     }
 
     private Kernel make(Layout from, Layout to) {

@@ -1,6 +1,8 @@
 package org.dl4jamp.onednn.primitive;
 
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.bytedeco.dnnl.global.dnnl;
 import org.dl4jamp.onednn.memory.Layout;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -11,6 +13,7 @@ public final class Sums implements AutoCloseable {
 
     private final OneDnnContext context;
     private final KernelCache<Combination.Task, Combination> kernels = new KernelCache<>(MOST);
+    private final Set<Combination.Task> refused = new HashSet<>();
     private boolean closed;
 
     Sums(OneDnnContext context) {
@@ -21,15 +24,21 @@ public final class Sums implements AutoCloseable {
      * Adds one array to another, in place. DL4J's graph calls for it outside of layers and vertices.
      *
      * @param sum of the same shape, type and order
-     * @return whether it was done; not so after mixed precision was closed, when ND4J has to add
+     * @return whether it was done; not so after mixed precision was closed, or if oneDNN refuses: then ND4J has to add
      */
     public synchronized boolean add(INDArray summand, INDArray sum) {
-        if (closed) {
+        Combination.Task task = new Combination.Task(dnnl.algorithm.binary_add, 2, List.of(), Layout.of(sum));
+        if (closed || refused.contains(task)) {
             return false;
         }
-        Combination.Task task = new Combination.Task(dnnl.algorithm.binary_add, 2, List.of(), Layout.of(sum));
-        kernels.get(task, () -> Combination.make(context, "gradients of several consumers", task))
-                .run(List.of(sum, summand), sum);
+        Combination kernel;
+        try {
+            kernel = kernels.get(task, () -> Combination.make(context, "gradients of several consumers", task));
+        } catch (KernelFailure e) {
+            refused.add(task);
+            return false;
+        }
+        kernel.run(List.of(sum, summand), sum);
         return true;
     }
 

@@ -18,7 +18,6 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.cell.SequenceMemory;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Workspaces;
-import org.dl4jamp.onednn.primitive.KernelFailure;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.Twin;
@@ -165,10 +164,6 @@ class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
 
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        return KernelFailure.leavingToDl4j(() -> forward(training, workspaceMgr));
-    }
-
-    private INDArray forward(boolean training, LayerWorkspaceMgr workspaceMgr) {
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.FF_WORKING_MEM);
         Inputs inputs = inputs(memory);
         INDArray one = forwards.outputs(inputs.forwards(), training, workspaceMgr);
@@ -190,7 +185,7 @@ class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        INDArray next = KernelFailure.leavingToDl4j(() -> backward(epsilon, workspaceMgr));
+        INDArray next = backward(epsilon, workspaceMgr);
         return new Pair<>(gradient(), next);
     }
 

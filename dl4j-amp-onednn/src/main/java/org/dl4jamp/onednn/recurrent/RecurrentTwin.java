@@ -17,7 +17,6 @@ import org.dl4jamp.onednn.cell.RecurrentCell;
 import org.dl4jamp.onednn.cell.RecurrentParameters;
 import org.dl4jamp.onednn.cell.RecurrentState;
 import org.dl4jamp.onednn.cell.Sequences;
-import org.dl4jamp.onednn.primitive.KernelFailure;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.Noise;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
@@ -120,22 +119,21 @@ final class RecurrentTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.
     private INDArray forward(
             Map<String, INDArray> state, boolean training, LastState after, LayerWorkspaceMgr workspaceMgr) {
         RecurrentParameters parameters = parameters(training, false, workspaceMgr);
-        return permuteIfNWC(KernelFailure.leavingToDl4j(
-                () -> passes.forward(sequences(state, parameters), training, after, workspaceMgr)));
+        return permuteIfNWC(passes.forward(sequences(state, parameters), training, after, workspaceMgr));
     }
 
     private Pair<Gradient, INDArray> backward(
             Map<String, INDArray> state, INDArray epsilon, int steps, LastState after, LayerWorkspaceMgr workspaceMgr) {
         RecurrentParameters gradients = gradients();
         RecurrentParameters parameters = parameters(true, true, workspaceMgr);
-        INDArray next = KernelFailure.leavingToDl4j(() -> passes.backward(
+        INDArray next = passes.backward(
                 sequences(state, parameters),
                 permuteIfNWC(epsilon),
                 steps,
                 gradients,
                 after,
                 workspaceMgr,
-                ArrayType.ACTIVATION_GRAD));
+                ArrayType.ACTIVATION_GRAD);
         clearNoiseWeightParams();
         return new Pair<>(gradients.asGradient(), permuteIfNWC(next));
     }

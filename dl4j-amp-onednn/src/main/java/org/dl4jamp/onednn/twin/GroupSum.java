@@ -3,6 +3,7 @@ package org.dl4jamp.onednn.twin;
 import java.util.Arrays;
 import java.util.function.Supplier;
 import org.dl4jamp.onednn.primitive.Eltwise;
+import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -11,6 +12,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * it, too.
  */
 public final class GroupSum {
+    private final IActivation activation;
     private final Eltwise function;
     private final boolean endsSummand;
     private Supplier<INDArray[]> inputs = () -> new INDArray[0];
@@ -18,11 +20,13 @@ public final class GroupSum {
     private boolean made;
 
     /**
-     * @param function the function of the sum; null for none
+     * @param activation the function of the sum, one that oneDNN has
      * @param endsSummand whether nothing reads the other summand after the layer has added it
      */
-    public GroupSum(Eltwise function, boolean endsSummand) {
-        this.function = function;
+    public GroupSum(IActivation activation, boolean endsSummand) {
+        Eltwise ofSum = Eltwise.of(activation).orElseThrow();
+        this.activation = activation;
+        this.function = ofSum.equals(Eltwise.IDENTITY) ? null : ofSum;
         this.endsSummand = endsSummand;
     }
 
@@ -31,8 +35,14 @@ public final class GroupSum {
         return endsSummand;
     }
 
+    /** Returns the function of the sum; null for none. */
     public Eltwise function() {
         return function;
+    }
+
+    /** Applies the function of the sum with ND4J, in place. */
+    public INDArray applyByNd4j(INDArray ofDl4j) {
+        return function == null ? ofDl4j : activation.getActivation(ofDl4j, false);
     }
 
     /**

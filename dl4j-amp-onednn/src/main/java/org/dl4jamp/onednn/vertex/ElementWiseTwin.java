@@ -69,10 +69,7 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
 
     @Override
     INDArray afterDl4j(INDArray output) {
-        if (sum != null && sum.function() != null) {
-            apply(sum.function(), Layout.of(output), output, output);
-        }
-        return output;
+        return sum == null ? output : sum.applyByNd4j(output);
     }
 
     @Override

@@ -86,7 +86,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         return Optional.empty();
     }
 
-    /** Returns the function that is applied in place to the output of DL4J's vertex. */
+    /** Applies to the output of DL4J's vertex what this one computes along with its own. */
     INDArray afterDl4j(INDArray output) {
         return output;
     }
@@ -126,7 +126,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         leftToMaster = check.leavesToDl4j(training, master.getInputs())
                 || check.refused().contain(master.getInputs());
         if (leftToMaster) {
-            return forwardByDl4j(training, workspaceMgr);
+            return afterDl4j(forwardByDl4j(training, workspaceMgr));
         }
         Optional<INDArray> ready = master.canDoForward() ? madeAlready(master.getInputs()) : Optional.empty();
         if (ready.isPresent()) {
@@ -139,7 +139,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
             return inOrder(forward(master.getInputs(), training, workspaceMgr), workspaceMgr);
         } catch (RefusedShape e) {
             leave(e);
-            return forwardByDl4j(training, workspaceMgr);
+            return afterDl4j(forwardByDl4j(training, workspaceMgr));
         }
     }
 
@@ -177,6 +177,8 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
             gradients = backward(master.getInputs(), epsilon, workspaceMgr);
         } catch (RefusedShape e) {
             leave(e);
+            // Some of DL4J's vertices note the number and shapes of their inputs in the forward pass.
+            forwardByDl4j(true, LayerWorkspaceMgr.noWorkspaces());
             return backwardByDl4j(tbptt, workspaceMgr);
         }
         for (int i = 0; i < gradients.length; i++) {
