@@ -35,8 +35,8 @@ final class MasterPasses {
     private final KeptInput input;
     private final TwinPasses passes;
     private final boolean isNoisy;
-    private boolean computes;
     private final boolean drawsSlopes;
+    private boolean computes;
 
     MasterPasses(TwinSetup setup, KeptInput input, TwinPasses passes) {
         this.setup = setup;
