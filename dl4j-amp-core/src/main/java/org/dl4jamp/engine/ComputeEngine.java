@@ -97,6 +97,15 @@ public interface ComputeEngine extends EngineAbility {
         }
 
         /**
+         * Makes a twin of a layer in no group, for inference.
+         *
+         * @param place index of the buffer where its output may go, see {@link FusionGroup#place}
+         */
+        default Twin placed(TwinRequest request, int place) {
+            return twin(request);
+        }
+
+        /**
          * Makes the replacement of the vertex of a group whose head {@linkplain EngineAbility#sums has added its
          * inputs}.
          *

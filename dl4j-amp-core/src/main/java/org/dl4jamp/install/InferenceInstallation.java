@@ -123,7 +123,8 @@ public final class InferenceInstallation extends Installation {
     private TwinLayer alone(String name) {
         // Members of a group are made in the middle of a pass.
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            Twin twin = twin(name);
+            Integer place = inference.places().get(name);
+            Twin twin = place == null ? twin(name) : session.placed(request(name, masters.get(name)), place);
             boolean converts = twin.weights() != Twin.Weights.MASTER;
             return setup(name, converts ? twin.with(watched(twin, () -> {}, List.of(masters.get(name)))) : twin)
                     .wrapper();

@@ -1,6 +1,7 @@
 package org.dl4jamp.policy;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -8,10 +9,12 @@ import java.util.Optional;
  *
  * @param plan its rows' reasons name the groups
  * @param groups no layer or vertex is in two of them
+ * @param places of layers in no group, the index of the buffer for the result, see {@link FusionGroup#place}
  */
-public record InferencePlan(PrecisionPlan plan, List<FusionGroup> groups) {
+public record InferencePlan(PrecisionPlan plan, List<FusionGroup> groups, Map<String, Integer> places) {
     public InferencePlan {
         groups = List.copyOf(groups);
+        places = Map.copyOf(places);
     }
 
     /** Returns the group that begins with a layer. */
@@ -32,7 +35,7 @@ public record InferencePlan(PrecisionPlan plan, List<FusionGroup> groups) {
                         .or(() -> followedBy(row.name()).map(group -> row.withReason(follows(row.name(), group))))
                         .orElse(row))
                 .toList();
-        return new InferencePlan(new PrecisionPlan(plan.precision(), plan.note(), rows), groups);
+        return new InferencePlan(new PrecisionPlan(plan.precision(), plan.note(), rows), groups, places);
     }
 
     private static String leads(FusionGroup group) {

@@ -19,6 +19,7 @@ import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.ZeroPaddingLayer;
 import org.dl4jamp.policy.NetworkGraph.Node;
 import org.dl4jamp.precision.LayerFamily;
 import org.nd4j.linalg.activations.IActivation;
@@ -59,7 +60,7 @@ public final class InferencePlanner {
         List<FusionGroup> found = order.stream()
                 .flatMap(name -> planner.ledBy(graph.node(name)).stream())
                 .toList();
-        return new InferencePlan(plan, planner.places(found)).explained();
+        return planner.placed(found, order).explained();
     }
 
     private Optional<FusionGroup> ledBy(Node head) {
@@ -130,37 +131,49 @@ public final class InferencePlanner {
     }
 
     /**
-     * Gives a buffer to each group whose result has a known last reader. A result that may be written over a summand
-     * has one all the same, for passes in which the summand isn't in its own.
+     * Gives a buffer to each group, and to each layer in none, whose result has a known last reader. A result that may
+     * be written over a summand has one all the same, for passes in which the summand isn't in its own.
      */
-    private List<FusionGroup> places(List<FusionGroup> groups) {
+    private InferencePlan placed(List<FusionGroup> groups, List<String> order) {
+        Map<String, FusionGroup> led = new HashMap<>();
+        Set<String> followers = new HashSet<>();
+        groups.forEach(group -> {
+            led.put(group.head(), group);
+            followers.addAll(group.followers());
+        });
         Map<Integer, Integer> lastTurns = new HashMap<>();
         Map<String, Set<Integer>> holders = new HashMap<>();
         List<FusionGroup> placed = new ArrayList<>();
-        for (FusionGroup group : groups) {
-            List<Node> readers = consumers.get(group.tail());
-            if (!readers.stream().allMatch(this::makesItsOwn)) {
-                placed.add(group);
+        Map<String, Integer> places = new HashMap<>();
+        for (String name : order) {
+            Optional<FusionGroup> group = Optional.ofNullable(led.get(name));
+            String tail = group.map(FusionGroup::tail).orElse(name);
+            boolean alone = group.isEmpty() && !followers.contains(name) && isPlaceable(graph.node(name));
+            List<Node> readers = consumers.get(tail);
+            if ((group.isEmpty() && !alone) || !readers.stream().allMatch(this::makesItsOwn)) {
+                group.ifPresent(placed::add);
                 continue;
             }
-            int begin = turns.get(group.head());
+            int begin = turns.get(name);
             int end = readers.stream()
                     .mapToInt(node -> turns.get(node.name()))
                     .max()
-                    .orElse(turns.get(group.tail()));
+                    .orElse(turns.get(tail));
             int place = 0;
             while (lastTurns.getOrDefault(place, -1) >= begin) {
                 place++;
             }
-            Set<Integer> own = new HashSet<>(endedSummand(group)
+            Set<Integer> own = new HashSet<>(group.flatMap(this::endedSummand)
                     .map(summand -> holders.getOrDefault(summand, Set.of()))
                     .orElse(Set.of()));
-            placed.add(group.at(place, !own.isEmpty()));
+            int number = place;
+            group.ifPresentOrElse(
+                    found -> placed.add(found.at(number, !own.isEmpty())), () -> places.put(name, number));
             own.add(place);
             own.forEach(holder -> lastTurns.merge(holder, end, Math::max));
-            holders.put(group.tail(), own);
+            holders.put(tail, own);
         }
-        return placed;
+        return new InferencePlan(plan, placed, places);
     }
 
     /** Returns the summand of a group, if all other readers of it have had their turns before the head's. */
@@ -181,8 +194,18 @@ public final class InferencePlanner {
         if (!node.isLayer()) {
             return node.vertex().getClass() == ElementWiseVertex.class;
         }
+        return isPlaceable(node) || LayerKinds.family(node.layer()) == LayerFamily.OUTPUT;
+    }
+
+    /** Returns whether a node is a layer whose output the engine may be told to write to a buffer. */
+    private boolean isPlaceable(Node node) {
+        if (!node.isLayer() || !isTheEngines(node)) {
+            return false;
+        }
         LayerFamily family = LayerKinds.family(node.layer());
-        return family == LayerFamily.PRODUCTS || family == LayerFamily.POOLING || family == LayerFamily.OUTPUT;
+        return family == LayerFamily.PRODUCTS
+                || family == LayerFamily.POOLING
+                || inner(node) instanceof ZeroPaddingLayer;
     }
 
     // Whether a layer returns its products as they are. In sequences a mask comes between a layer and the next one.

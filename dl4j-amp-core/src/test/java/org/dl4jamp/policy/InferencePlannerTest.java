@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -96,7 +97,8 @@ class InferencePlannerTest {
                         inference.plan(),
                         inference.groups().stream()
                                 .map(InferencePlannerTest::withoutPlace)
-                                .toList());
+                                .toList(),
+                        inference.places());
     }
 
     private static FusionGroup withoutPlace(FusionGroup group) {
@@ -558,5 +560,59 @@ class InferencePlannerTest {
                 Optional.empty(),
                 groups(pooled, withoutPooling, true).groups().get(0).place(),
                 "DL4J's own layers may hand their input on");
+    }
+
+    private static Map<String, Integer> places(Engine engine, Layer... layers) {
+        return groups(Plans.chain(layers), engine, true).places();
+    }
+
+    private static Layer pooling(String name) {
+        return new SubsamplingLayer.Builder(2, 2).name(name).build();
+    }
+
+    @Test
+    void layersInNoGroupHavePlacesBesideThoseOfGroups() {
+        Layer[] layers = {
+            Plans.conv("c"),
+            pooling("p"),
+            Plans.conv("d"),
+            relu("r"),
+            pooling("q"),
+            Plans.dense("f"),
+            Plans.output("out")
+        };
+        NetworkGraph chain = Plans.chain(layers);
+        assertEquals(Map.of("c", 0, "p", 1, "q", 1, "f", 0), places(Engine.ABLE, layers));
+        assertEquals(List.of(0), places(chain));
+        InferencePlan plan = groups(chain, Engine.ABLE, true);
+        assertEquals("in FLOAT", plan.plan().row("p").reason());
+        assertEquals(Optional.empty(), plan.ledBy("p"));
+    }
+
+    @Test
+    void aLayerBeforeOneThatMayHandItsInputOnHasNoPlace() {
+        Layer[] normalized = {pooling("p"), Plans.batchNorm("n"), Plans.conv("c"), Plans.output("out")};
+        assertEquals(Map.of("c", 0), places(Engine.ABLE, normalized));
+        Engine withoutPooling = new Engine(true, Set.of(), Set.of(SubsamplingLayer.class));
+        assertEquals(Map.of(), places(withoutPooling, Plans.conv("c"), pooling("p"), Plans.output("out")));
+    }
+
+    @Test
+    void aSumIsWrittenOverALayerInNoGroupWhoseReadersAreDone() {
+        NetworkGraph graph = Plans.built(Plans.graph("x")
+                .addLayer("p", pooling(null), "x")
+                .addLayer("c", Plans.conv(null), "p")
+                .addLayer("r", relu(null), "c")
+                .addLayer("d", Plans.conv(null), "r")
+                .addVertex("add", new ElementWiseVertex(ElementWiseVertex.Op.Add), "d", "p")
+                .addLayer("e", Plans.conv(null), "add")
+                .addLayer("s", relu(null), "e")
+                .addLayer("out", Plans.output(null), "s")
+                .setOutputs("out"));
+        InferencePlan plan = groups(graph, Engine.ABLE, true);
+        assertEquals(Map.of("p", 0), plan.places());
+        assertEquals(List.of(false, true, false), inPlace(graph));
+        // The pooling's is the sum's until that is read.
+        assertEquals(List.of(1, 2, 1), places(graph));
     }
 }

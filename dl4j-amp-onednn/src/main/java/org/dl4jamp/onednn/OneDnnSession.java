@@ -22,7 +22,9 @@ import org.dl4jamp.onednn.embedding.EmbeddingLayers;
 import org.dl4jamp.onednn.host.HostStepKernels;
 import org.dl4jamp.onednn.host.Magnitudes;
 import org.dl4jamp.onednn.linear.ProductTwin;
+import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.memory.Resources;
+import org.dl4jamp.onednn.memory.ResultPlace;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.OneDnnLibrary;
 import org.dl4jamp.onednn.twin.FusedRelu;
@@ -145,7 +147,23 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     public Twin head(TwinRequest request, FusionGroup group) {
         Twin twin = twin(request);
         if (twin.compute() instanceof ProductTwin<?> head) {
-            head.lead(group.sum().map(sum -> sum(request, group)).orElse(null), group.place());
+            head.lead(group.sum().map(sum -> sum(request, group)).orElse(null));
+            group.place()
+                    .map(place -> new ResultPlace(context.activationMemory(), place, false))
+                    .ifPresent(head::placeOutput);
+        }
+        return twin;
+    }
+
+    @Override
+    public Twin placed(TwinRequest request, int number) {
+        Twin twin = twin(request);
+        if (twin.compute() instanceof OneDnnTwin own && twin.casting() instanceof OneDnnCasting cast) {
+            // Channels that come last for the layer's neighbours, too, are in their order already.
+            boolean reordered = request.context().readInUsualOrder() && cast.channels() == ChannelAxis.SECOND;
+            ResultPlace place = new ResultPlace(context.activationMemory(), number, reordered);
+            own.placeOutput(place);
+            return twin.with(cast.placing(place));
         }
         return twin;
     }

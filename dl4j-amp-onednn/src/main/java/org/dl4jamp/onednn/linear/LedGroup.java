@@ -4,6 +4,7 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.ResultPlace;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.GroupSum;
@@ -16,7 +17,7 @@ final class LedGroup {
     private final DataType type;
     private final ChannelAxis channels;
     private GroupSum sum;
-    private Integer place;
+    private ResultPlace place;
 
     /** @param channels the axis of the layer's arrays that holds the channels */
     LedGroup(OneDnnContext context, DataType type, ChannelAxis channels) {
@@ -25,14 +26,13 @@ final class LedGroup {
         this.channels = channels;
     }
 
-    /**
-     * Sets what the layer leads.
-     *
-     * @param added the summand before the activation function; null for none
-     * @param output number of the memory where the result may go; null for none
-     */
-    void lead(GroupSum added, Integer output) {
+    /** Sets the summand before the activation function; null for none. */
+    void lead(GroupSum added) {
         sum = added;
+    }
+
+    /** Sets where the result may go, which is a workspace of DL4J's otherwise. */
+    void placeOutput(ResultPlace output) {
         place = output;
     }
 
@@ -45,7 +45,7 @@ final class LedGroup {
     INDArray output(long[] shape, LayerWorkspaceMgr workspaceMgr) {
         return place == null
                 ? Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, type, shape)
-                : context.activationMemory().array(place, Layout.channelsLast(type, shape), workspaceMgr);
+                : place.channelsLast(type, workspaceMgr, shape);
     }
 
     /**

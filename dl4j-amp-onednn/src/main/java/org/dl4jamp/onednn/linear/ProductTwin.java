@@ -1,7 +1,6 @@
 package org.dl4jamp.onednn.linear;
 
 import java.util.Map;
-import java.util.Optional;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
@@ -15,6 +14,7 @@ import org.dl4jamp.onednn.linear.ProductKernels.Parameters;
 import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.memory.LentGradients;
 import org.dl4jamp.onednn.memory.Rejection;
+import org.dl4jamp.onednn.memory.ResultPlace;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -258,14 +258,14 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
         outputStays = true;
     }
 
-    /**
-     * Makes the forward pass compute a group of layers in inference.
-     *
-     * @param added the summand before the activation function; null for none
-     * @param output number of the memory where the result may go
-     */
-    public void lead(GroupSum added, Optional<Integer> output) {
-        group.lead(added, output.orElse(null));
+    /** Makes the forward pass compute a group of layers in inference, with a summand; null for none. */
+    public void lead(GroupSum added) {
+        group.lead(added);
+    }
+
+    @Override
+    public void placeOutput(ResultPlace place) {
+        group.placeOutput(place);
     }
 
     @Override

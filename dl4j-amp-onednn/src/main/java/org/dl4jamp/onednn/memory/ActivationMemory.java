@@ -1,6 +1,7 @@
 package org.dl4jamp.onednn.memory;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,6 +28,9 @@ import org.nd4j.linalg.factory.Nd4j;
  * <p>To be used by one thread at a time.
  */
 public final class ActivationMemory {
+    /** The place before all numbered ones, for results that are copied at their layer's turn. */
+    private static final int PASSING = -1;
+
     /** Arrays of different layouts and names that a place keeps. */
     private static final int LAYOUTS = 64;
 
@@ -39,6 +43,8 @@ public final class ActivationMemory {
     private static final class Lasting extends NDArray {
         private static final long serialVersionUID = 1L;
 
+        private transient INDArray reshaped;
+
         Lasting(INDArray array) {
             super(array.data(), (LongBuffer) array.shapeInfoDataBuffer(), array.shapeInfoJava());
         }
@@ -46,6 +52,22 @@ public final class ActivationMemory {
         @Override
         public INDArray leverageTo(String id, boolean enforceExistence) {
             return id.startsWith(OF_A_LAYER) ? this : super.leverageTo(id, enforceExistence);
+        }
+
+        /** DL4J's preprocessors between layers ask for the same shape in each pass. */
+        @Override
+        public INDArray reshape(char order, long... wanted) {
+            if (reshaped != null && order == 'c' && Arrays.equals(reshaped.shape(), wanted)) {
+                return reshaped;
+            }
+            boolean dense = order == 'c' && Layout.dense(dataType(), shape()).isThatOf(this);
+            boolean sameLength = Arrays.stream(wanted).allMatch(size -> size > 0)
+                    && Arrays.stream(wanted).reduce(1, Math::multiplyExact) == length();
+            if (!dense || !sameLength) {
+                return super.reshape(order, wanted);
+            }
+            reshaped = new Lasting(ArrayShapes.array(data(), Layout.dense(dataType(), wanted.clone())));
+            return reshaped;
         }
     }
 
@@ -101,12 +123,17 @@ public final class ActivationMemory {
             return Workspaces.in(workspaceMgr, ArrayType.ACTIVATIONS, layout);
         }
         List<Map<DataType, Numbers>> own = places.computeIfAbsent(Thread.currentThread(), thread -> new ArrayList<>());
-        while (own.size() <= place) {
+        while (own.size() <= place - PASSING) {
             own.add(new HashMap<>());
         }
-        return own.get(place)
+        return own.get(place - PASSING)
                 .computeIfAbsent(layout.type(), type -> new Numbers())
                 .array(new Kind(layout, required(workspaceMgr)));
+    }
+
+    /** Returns an array with arbitrary content for a result that is copied before the layer's turn ends. */
+    INDArray passing(Layout layout, LayerWorkspaceMgr workspaceMgr) {
+        return array(PASSING, layout, workspaceMgr);
     }
 
     private static boolean closesEarly(LayerWorkspaceMgr workspaceMgr) {
@@ -135,6 +162,13 @@ public final class ActivationMemory {
         return holder.isPresent()
                 ? Optional.empty()
                 : Optional.of(workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, array));
+    }
+
+    /** Returns whether an array has to be copied before the layer's turn ends, see {@link #passing}. */
+    public boolean isPassing(INDArray array) {
+        List<Map<DataType, Numbers>> own = places.getOrDefault(Thread.currentThread(), List.of());
+        Numbers numbers = own.isEmpty() ? null : own.get(0).get(array.dataType());
+        return numbers != null && numbers.holds(Workspaces.address(array));
     }
 
     /** Returns whether an array begins where one of this thread's places does. */

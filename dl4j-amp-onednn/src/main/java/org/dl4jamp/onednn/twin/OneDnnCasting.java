@@ -1,9 +1,11 @@
 package org.dl4jamp.onednn.twin;
 
+import java.util.Optional;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.ResultPlace;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.twin.Casting;
@@ -13,10 +15,22 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /**
  * Casts and changes the order in memory in one pass: BFLOAT16 arrays have their channels last, FP32 arrays are in the
  * order that DL4J's own layers expect.
+ *
+ * @param place where an output in ND4J's order may go in inference; empty for a workspace of DL4J's
  */
-public record OneDnnCasting(OneDnnContext context, ChannelAxis channels) implements Casting {
+public record OneDnnCasting(OneDnnContext context, ChannelAxis channels, Optional<ResultPlace> place)
+        implements Casting {
     public OneDnnCasting(OneDnnContext context) {
         this(context, ChannelAxis.SECOND);
+    }
+
+    public OneDnnCasting(OneDnnContext context, ChannelAxis channels) {
+        this(context, channels, Optional.empty());
+    }
+
+    /** Returns the casting of a layer whose output in ND4J's order may go to a place. */
+    public OneDnnCasting placing(ResultPlace output) {
+        return new OneDnnCasting(context, channels, Optional.of(output));
     }
 
     @Override
@@ -36,7 +50,15 @@ public record OneDnnCasting(OneDnnContext context, ChannelAxis channels) impleme
 
     @Override
     public INDArray usualOrder(INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
-        return array == null ? null : context.copies().dense(array, workspaceMgr, destination);
+        if (array == null) {
+            return null;
+        }
+        if (place.isEmpty() || !context.activationMemory().isPassing(array)) {
+            return context.copies().dense(array, workspaceMgr, destination);
+        }
+        INDArray copy = place.get().dense(array.dataType(), workspaceMgr, array.shape());
+        context.copies().copy(array, copy);
+        return copy;
     }
 
     @Override

@@ -1,6 +1,7 @@
 package org.dl4jamp.onednn.twin;
 
 import org.deeplearning4j.nn.api.Layer;
+import org.dl4jamp.onednn.memory.ResultPlace;
 import org.dl4jamp.twin.Twin;
 
 /** This engine's twin of a layer. */
@@ -16,6 +17,9 @@ public interface OneDnnTwin extends AutoCloseable {
      * gradient unchanged or is its last reader.
      */
     default void lendInputGradient() {}
+
+    /** Sets where the output may go in inference; called at most once. */
+    default void placeOutput(ResultPlace place) {}
 
     /**
      * Returns the copies of its weights, which {@link Twin.Weights#refresh} marks as stale. Inference makes them once:

@@ -9,6 +9,7 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.memory.Rejection;
+import org.dl4jamp.onednn.memory.ResultPlace;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.common.primitives.Pair;
@@ -25,12 +26,18 @@ public abstract class ParameterlessTwin<L extends Layer> extends AbstractLayer<L
 
     private final transient OneDnnContext context;
     private final transient ChannelAxis channels;
+    private transient ResultPlace place;
 
     protected ParameterlessTwin(
             NeuralNetConfiguration conf, DataType type, OneDnnContext context, ChannelAxis channels) {
         super(conf, type);
         this.context = context;
         this.channels = channels;
+    }
+
+    @Override
+    public final void placeOutput(ResultPlace output) {
+        place = output;
     }
 
     protected final OneDnnContext context() {
@@ -78,7 +85,10 @@ public abstract class ParameterlessTwin<L extends Layer> extends AbstractLayer<L
     @Override
     public final INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, outputShape());
+        long[] shape = outputShape();
+        INDArray output = place == null
+                ? Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, shape)
+                : place.channelsLast(dataType, workspaceMgr, shape);
         forward(output, training, workspaceMgr);
         return channels.fromSecond(output);
     }
