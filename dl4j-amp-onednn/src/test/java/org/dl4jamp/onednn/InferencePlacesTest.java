@@ -113,7 +113,7 @@ class InferencePlacesTest {
             List<INDArray> expected = IntStream.of(MINIBATCHES)
                     .mapToObj(examples -> network.output(images(examples, format)))
                     .toList();
-            for (Precision precision : List.of(Precision.FLOAT, Precision.BFLOAT16)) {
+            for (Precision precision : Types.precisions()) {
                 double bound = precision == Precision.FLOAT ? 1e-5 : 0.02;
                 try (InferenceMode mode = MixedPrecision.inference(network, config(precision))) {
                     List<INDArray> actual = IntStream.of(MINIBATCHES)
@@ -177,6 +177,28 @@ class InferencePlacesTest {
             List<String> copies = Passes.copies(() -> network.output(features.mul(2)));
             assertEquals(2, copies.size(), () -> "the images into the padding, and the last pooling: " + copies);
             assertEquals(first, network.output(features));
+        }
+    }
+
+    /** One pixel is in the order that DL4J reads, whatever its channels' stride. */
+    @Test
+    void aPoolingToOnePixelIsNotCopied() {
+        MultiLayerNetwork network = Networks.init(Networks.builder(new Sgd(1e-2))
+                .list()
+                .layer(pooling(CNN2DFormat.NCHW))
+                .layer(Networks.dense(5, Activation.TANH))
+                .layer(Networks.softmax(4))
+                .setInputType(InputType.convolutional(2, 2, 3))
+                .build());
+        INDArray features = Networks.images(3, 3, 2, 4)
+                .getFeatures()
+                .permute(0, 2, 3, 1)
+                .dup('c')
+                .permute(0, 3, 1, 2);
+        INDArray expected = network.output(features);
+        try (InferenceMode mode = MixedPrecision.inference(network, config(Precision.FLOAT))) {
+            assertClose(expected, network.output(features), 1e-5);
+            assertEquals(List.of(), Passes.copies(() -> network.output(features)));
         }
     }
 

@@ -76,6 +76,16 @@ public final class Layout {
         return true;
     }
 
+    /** Returns whether another layout of the same shape has the same strides, those of axes with one element aside. */
+    boolean isSameMemory(Layout other) {
+        for (int axis = 0; axis < shape.length; axis++) {
+            if (shape[axis] > 1 && strides[axis] != other.strides[axis]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** Returns the same memory, its axes counted in another order. */
     public Layout permuted(int... axes) {
         long[] ownShape = new long[axes.length];

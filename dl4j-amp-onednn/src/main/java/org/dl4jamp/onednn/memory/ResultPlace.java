@@ -15,11 +15,13 @@ public record ResultPlace(ActivationMemory memory, int number, boolean reordered
     /** Returns an array for the result, its channels as the second axis and last in memory. */
     public INDArray channelsLast(DataType type, LayerWorkspaceMgr workspaceMgr, long... shape) {
         Layout layout = Layout.channelsLast(type, shape);
-        boolean copied = reordered && !layout.equals(Layout.dense(type, shape));
-        if (copied) {
-            return memory.passing(layout, workspaceMgr);
+        if (!reordered) {
+            return memory.array(number, layout, workspaceMgr);
         }
-        return memory.array(number, layout, workspaceMgr);
+        Layout dense = Layout.dense(type, shape);
+        return dense.isSameMemory(layout)
+                ? memory.array(number, dense, workspaceMgr)
+                : memory.passing(layout, workspaceMgr);
     }
 
     /** Returns an array for a copy of the result in order {@code c}. */

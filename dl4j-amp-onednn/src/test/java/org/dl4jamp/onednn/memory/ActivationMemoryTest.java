@@ -74,6 +74,8 @@ class ActivationMemoryTest {
         assertNotEquals(Workspaces.address(result), Workspaces.address(copy));
         INDArray ordered = place.channelsLast(DataType.FLOAT, manager(), 2, 3);
         assertFalse(memory.isPassing(ordered), "in the order that DL4J reads");
+        INDArray pixel = place.channelsLast(DataType.FLOAT, manager(), 2, 3, 1, 1);
+        assertFalse(memory.isPassing(pixel), "in the order that DL4J reads");
         INDArray own = new ResultPlace(memory, 1, false).channelsLast(DataType.FLOAT, manager(), 2, 3, 2, 2);
         assertFalse(memory.isPassing(own));
         assertEquals(Workspaces.address(copy), Workspaces.address(own));
