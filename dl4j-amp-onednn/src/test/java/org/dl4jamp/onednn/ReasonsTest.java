@@ -33,6 +33,7 @@ import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.conf.layers.recurrent.TimeDistributed;
 import org.deeplearning4j.nn.conf.layers.util.MaskLayer;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
+import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
 import org.deeplearning4j.nn.conf.weightnoise.IWeightNoise;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.precision.Precision;
@@ -140,6 +141,11 @@ class ReasonsTest {
                                         .dataFormat(RNNFormat.NWC)
                                         .build()),
                                 "dropout of each direction by itself in format NWC"),
+                        both(
+                                new Bidirectional(lstm().dropOut(0.5)
+                                        .weightNoise(new DropConnect(0.5))
+                                        .build()),
+                                "dropout of each direction, between whose draws DL4J draws weight noise"),
                         Stream.of(Precision.BFLOAT16, Precision.FLOAT)
                                 .map(precision -> new Refusal(
                                         new MaskZeroLayer(

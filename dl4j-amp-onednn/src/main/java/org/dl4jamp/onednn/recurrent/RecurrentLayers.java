@@ -73,6 +73,9 @@ public final class RecurrentLayers {
         if (DirectionDropout.drops(layer) && layer.getRNNDataFormat() == RNNFormat.NWC) {
             return LayerKernels.because("dropout of each direction by itself in format NWC");
         }
+        if (DirectionDropout.isIn(layer) && layer.getFwd() instanceof BaseLayer fwd && Noise.isIn(fwd)) {
+            return LayerKernels.because("dropout of each direction, between whose draws DL4J draws weight noise");
+        }
         return direction(layer.getFwd())
                 .map(kernels -> kernels.without(layer.getFwd(), precision))
                 .orElseGet(() -> LayerKernels.because(
