@@ -84,12 +84,12 @@ public final class HiddenFields {
     }
 
     /** Moves the noisy weights that one layer has drawn for a step to another layer. */
-    @SuppressWarnings("unchecked")
+    @SuppressWarnings({"unchecked", "ReferenceEquality"})
     public static void moveNoise(Layer from, Layer to) {
         if (from instanceof BidirectionalLayer && to instanceof BidirectionalLayer) {
             moveNoise((Layer) FORWARDS.get(from), (Layer) FORWARDS.get(to));
             moveNoise((Layer) BACKWARDS.get(from), (Layer) BACKWARDS.get(to));
-        } else if (from instanceof BaseLayer && to instanceof BaseLayer) {
+        } else if (from != to && to instanceof BaseLayer && hasNoise(from)) {
             Map<String, INDArray> drawn = new HashMap<>((Map<String, INDArray>) NOISE.get(from));
             from.clearNoiseWeightParams();
             ((Map<String, INDArray>) NOISE.get(to)).putAll(drawn);

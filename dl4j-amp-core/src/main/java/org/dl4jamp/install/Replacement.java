@@ -166,6 +166,7 @@ interface Replacement {
         private void exchange(Layer next) {
             withRecurrent(computing(present), computing(next), OfLayer::moveState);
             moveMask(present, next);
+            HiddenFields.moveNoise(computing(present), computing(next));
             if (StandIn.behind(present) instanceof TwinLayer leaving) {
                 leaving.setReplaced(true);
                 // A graph gives layers their inputs long before their turn.
