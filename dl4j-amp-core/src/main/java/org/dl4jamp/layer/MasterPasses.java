@@ -77,13 +77,12 @@ final class MasterPasses {
         }
     }
 
-    /** Begins a forward pass, and returns whether the master computes it: the twin would lose special numbers. */
-    boolean takesOver(boolean training) {
+    /** Begins a forward pass: the master's, if the twin would lose special numbers. */
+    void beginForward(boolean training) {
         computes = twin.compute() != master && setup.context().check().leavesToDl4j(training, input.array());
-        return computes;
     }
 
-    /** Runs a part of a pass with the twin, or with the master if the twin refuses the shape, now or before. */
+    /** Runs a part of a pass with the master if the pass is its, or the twin refuses the shape, now or before. */
     <T> T unlessRefused(Runnable rewinding, Supplier<T> ours, Supplier<T> left) {
         computes |= shapes().contain(input.array());
         if (computes) {
@@ -176,7 +175,7 @@ final class MasterPasses {
     }
 
     /**
-     * Runs backward where the twin ran forward, or nobody did: most of DL4J's layers begin a backward pass with the
+     * Runs backward where the twin ran forward, or neither did: most of DL4J's layers begin a backward pass with the
      * input alone.
      */
     Pair<Gradient, INDArray> backwardAlone(

@@ -149,12 +149,11 @@ public class TwinLayer extends PairedLayer {
             }
             begin(training);
             gradientScale().forwardBegins();
-            return ofMaster.takesOver(training)
-                    ? ofMaster.forward(training, workspaceMgr, left)
-                    : ofMaster.unlessRefused(
-                            ofMaster.rewinding(training),
-                            () -> compute(training, workspaceMgr, ours),
-                            () -> ofMaster.forward(training, workspaceMgr, left));
+            ofMaster.beginForward(training);
+            return ofMaster.unlessRefused(
+                    ofMaster.rewinding(training),
+                    () -> compute(training, workspaceMgr, ours),
+                    () -> ofMaster.forward(training, workspaceMgr, left));
         }
     }
 

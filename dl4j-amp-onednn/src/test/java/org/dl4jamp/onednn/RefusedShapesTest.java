@@ -4,6 +4,7 @@ import static org.dl4jamp.onednn.Layers.gaussian;
 import static org.dl4jamp.onednn.SequenceNetwork.batch;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ch.qos.logback.classic.Logger;
@@ -45,6 +46,7 @@ import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.onednn.primitive.RefusingContext;
 import org.dl4jamp.onednn.user.UserKernels;
+import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.StaticLossScaler;
 import org.dl4jamp.twin.LayerContext;
@@ -267,6 +269,30 @@ class RefusedShapesTest {
     private static void both(Model stock, Model ours, DataSet data) {
         Networks.fit(stock, data);
         Networks.fit(ours, data);
+    }
+
+    /** DL4J's own layer fails. */
+    @ParameterizedTest
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
+    void learnedQueriesSayWhichShapeCannotBeComputed(Precision precision) throws IOException {
+        Model network = SequenceNetwork.LEARNED_SELF_ATTENTION.make(new Sgd(0.1));
+        INDArray before = network.params().dup();
+        AmpConfig config = AmpConfig.builder()
+                .engine(RefusingEngine.NAME)
+                .precision(precision)
+                .build();
+        withEngine(() -> {
+            try (MixedPrecision amp = MixedPrecision.enable(network, config)) {
+                refusing(() -> {
+                    String message = assertThrows(AmpException.class, () -> Networks.fit(network, batch(1, 6, true)))
+                            .getMessage();
+                    assertTrue(message.contains("[6, 8, 6]") && message.contains("fewer time steps"), message);
+                });
+                assertEquals(before, network.params());
+                Networks.fit(network, batch(2, 6, true));
+                assertEquals(1, amp.stepsTaken());
+            }
+        });
     }
 
     @Tag("long")

@@ -2,7 +2,7 @@ package org.dl4jamp.onednn.primitive;
 
 import org.dl4jamp.twin.RefusedShape;
 
-/** Thrown if oneDNN makes no primitive of a kind and shape: whoever runs the pass leaves it to DL4J's own code. */
+/** Thrown if oneDNN makes no primitive of a kind and shape: the pass is left to DL4J's own code. */
 public final class KernelFailure extends RefusedShape {
     private static final long serialVersionUID = 1L;
 
