@@ -1,6 +1,5 @@
 package org.dl4jamp.onednn.cell;
 
-import java.lang.ref.Reference;
 import java.util.Optional;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.lstm_forward;
@@ -27,6 +26,9 @@ final class InferringLstm implements AutoCloseable {
     private final OneDnnContext context;
     private final Examples examples;
     private final long block;
+    /** Whether outputs have another type than the state, which is FP32. */
+    private final boolean rounds;
+
     private final Kernel forward;
     private final Kernel round;
     private final Kernel widen;
@@ -79,6 +81,7 @@ final class InferringLstm implements AutoCloseable {
         this.examples = examples;
         SequenceShape shape = examples.shape();
         this.block = shape.block();
+        this.rounds = type != DataType.FLOAT;
         long units = shape.units();
         LstmDescription lstm = new LstmDescription(type, shape, examples.all().minibatch(), weights.hasPeepholes());
         lstm_forward.primitive_desc description = lstm.forward(dnnl.prop_kind.forward_inference);
@@ -117,50 +120,53 @@ final class InferringLstm implements AutoCloseable {
      * @param x {@code [steps, minibatch, nIn]}
      * @param before the state before the first time step, FP32 and row by row
      * @param outputs where the outputs go: {@code [steps, minibatch, units]}
-     * @param after where the state after the last time step goes, FP32 and row by row; null if unused
+     * @param after where the state after the last time step goes, FP32 and row by row, in other memory than that
+     *     before; null if unused
      */
     void run(INDArray x, RecurrentState before, INDArray outputs, RecurrentState after) {
-        long outputBefore = context.staging().address();
-        long memoryBefore = outputBefore + stateBytes();
-        long last = memoryBefore + stateBytes();
+        long free = context.staging().address();
         SequenceShape all = examples.all();
-        if (before.output() == null) {
-            clear(outputBefore);
-        } else {
-            round.copy(rows(before.output()), Place.kept(outputBefore));
-        }
-        if (before.memory() == null) {
-            clear(memoryBefore);
-        } else {
-            copyRows(before.memory(), memoryBefore);
-        }
         forward.bind(dnnl.DNNL_ARG_SRC_LAYER, Slab.of(x).plus(examples.first() * all.nIn()))
-                .bind(dnnl.DNNL_ARG_SRC_ITER, Place.kept(outputBefore))
-                .bind(dnnl.DNNL_ARG_SRC_ITER_C, Place.kept(memoryBefore))
-                .bind(dnnl.DNNL_ARG_DST_LAYER, Slab.of(outputs).plus(examples.first() * all.units()))
-                .bind(dnnl.DNNL_ARG_DST_ITER, Place.kept(last))
-                .bind(dnnl.DNNL_ARG_DST_ITER_C, after == null ? Place.kept(last + stateBytes()) : rows(after.memory()))
-                .run();
-        if (after != null) {
-            widen.copy(Place.kept(last), rows(after.output()));
+                .bind(dnnl.DNNL_ARG_SRC_ITER, outputBefore(before.output(), free))
+                .bind(dnnl.DNNL_ARG_SRC_ITER_C, rowsOrZeros(before.memory(), free + stateBytes()))
+                .bind(dnnl.DNNL_ARG_DST_LAYER, Slab.of(outputs).plus(examples.first() * all.units()));
+        Place last = Place.kept(free + 2 * stateBytes());
+        if (after == null) {
+            forward.bind(dnnl.DNNL_ARG_DST_ITER, last)
+                    .bind(dnnl.DNNL_ARG_DST_ITER_C, Place.kept(free + 3 * stateBytes()))
+                    .run();
+            return;
         }
+        Place lastRows = rows(after.output());
+        forward.bind(dnnl.DNNL_ARG_DST_ITER, rounds ? last : lastRows)
+                .bind(dnnl.DNNL_ARG_DST_ITER_C, rows(after.memory()))
+                .run();
+        if (rounds) {
+            widen.copy(last, lastRows);
+        }
+    }
+
+    private Place outputBefore(INDArray output, long free) {
+        if (output == null || !rounds) {
+            return rowsOrZeros(output, free);
+        }
+        Place rounded = Place.kept(free);
+        round.copy(rows(output), rounded);
+        return rounded;
+    }
+
+    /** Returns the place of these examples in FP32 numbers, or of zeros that are written to free memory. */
+    private Place rowsOrZeros(INDArray state, long free) {
+        if (state != null) {
+            return rows(state);
+        }
+        Pointer.memset(handle.at(free), 0, stateBytes());
+        return Place.kept(free);
     }
 
     /** Returns the place of these examples in an array of all of them. */
     private Place rows(INDArray state) {
         return Slab.of(state).plus(examples.first() * examples.all().units()).place();
-    }
-
-    private void clear(long address) {
-        Pointer.memset(handle.at(address), 0, stateBytes());
-    }
-
-    private void copyRows(INDArray state, long address) {
-        try {
-            Pointer.memcpy(handle.at(address), new Handle().at(rows(state).address()), block * Float.BYTES);
-        } finally {
-            Reference.reachabilityFence(state);
-        }
     }
 
     @Override

@@ -9,8 +9,8 @@ public interface LastState {
     void take(RecurrentState last);
 
     /**
-     * Returns FP32 arrays of the state before the sequence that it may be written into, row by row, once these have
-     * been read; empty for new ones.
+     * Returns FP32 arrays that it may be written into, row by row, other than those of the state before the sequence;
+     * empty for new ones.
      */
     default Optional<RecurrentState> room() {
         return Optional.empty();

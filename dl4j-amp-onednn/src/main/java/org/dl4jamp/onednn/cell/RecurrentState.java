@@ -30,6 +30,15 @@ public record RecurrentState(INDArray output, INDArray memory) {
         return output == other.output && memory == other.memory;
     }
 
+    /** Returns whether it's made of arrays that have the shapes of another's. */
+    public boolean hasShapesOf(RecurrentState other) {
+        return output != null && haveOneShape(output, other.output) && haveOneShape(memory, other.memory);
+    }
+
+    private static boolean haveOneShape(INDArray one, INDArray other) {
+        return one == null ? other == null : other != null && one.equalShapes(other);
+    }
+
     public boolean isZero() {
         return output == null && memory == null;
     }

@@ -8,13 +8,17 @@ import org.dl4jamp.onednn.cell.RecurrentState;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A layer's state between time steps, in the map of DL4J's layer. A time step overwrites the arrays of the one before,
- * unless a program has read them. New arrays in each step would wait for the garbage collector, which runs late for
- * small Java objects.
+ * A layer's state between time steps, in the map of DL4J's layer. A time step reads the arrays of the one before, and
+ * overwrites those of the one before that, unless a program has read them. New arrays in each step would wait for the
+ * garbage collector, which runs late for small Java objects.
  */
 final class TimeStepState implements LastState {
     private final Supplier<Map<String, INDArray>> map;
+    /** The state in the map, unless a program has read it; otherwise zero. */
     private RecurrentState unseen = RecurrentState.ZERO;
+
+    /** A state of before, which no program has read; zero if there is none. */
+    private RecurrentState spare = RecurrentState.ZERO;
 
     /** @param map returns the layer's map, which other code may change or replace */
     TimeStepState(Supplier<Map<String, INDArray>> map) {
@@ -24,14 +28,16 @@ final class TimeStepState implements LastState {
     @Override
     public void take(RecurrentState last) {
         last.putInto(map.get());
+        spare = unseen;
         unseen = last;
     }
 
     @Override
     public Optional<RecurrentState> room() {
-        return unseen.isZero() || !RecurrentState.in(map.get()).isSameAs(unseen)
-                ? Optional.empty()
-                : Optional.of(unseen);
+        // The state in the map has the shape of the time step.
+        return spare.hasShapesOf(unseen) && RecurrentState.in(map.get()).isSameAs(unseen)
+                ? Optional.of(spare)
+                : Optional.empty();
     }
 
     /** Marks the arrays as read by a program, which may keep them. */
