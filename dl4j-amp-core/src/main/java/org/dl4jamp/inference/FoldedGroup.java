@@ -9,7 +9,6 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.layers.AbstractLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.GroupLayer;
@@ -36,14 +35,19 @@ public final class FoldedGroup {
     private record Handed(String to, INDArray activations) {}
 
     private final FusionGroup group;
+    private final OutputPasses.Part passes;
     private final List<Layer> masters;
     private final Map<Thread, Handed> handed = new WeakHashMap<>();
     private FoldedLayer folded;
     private WatchedWeights weights;
 
-    /** @param layers the network's own layers by their names */
-    public FoldedGroup(FusionGroup group, Map<String, Layer> layers) {
+    /**
+     * @param passes the group's part in those that return nothing but outputs
+     * @param layers the network's own layers by their names
+     */
+    public FoldedGroup(FusionGroup group, OutputPasses.Part passes, Map<String, Layer> layers) {
         this.group = group;
+        this.passes = passes;
         this.masters = group.members().stream()
                 .map(layers::get)
                 .filter(Objects::nonNull)
@@ -91,21 +95,23 @@ public final class FoldedGroup {
         return new GroupLayer.Membership() {
             @Override
             public boolean isTogether(INDArray given) {
-                return position == 0 ? begins() : isHandedTo(name, given);
+                return position == 0 ? begins(given) : isHandedTo(name, given);
             }
 
             @Override
             public void handsOn(INDArray activations) {
                 if (position + 1 < members.size()) {
                     handed.put(Thread.currentThread(), new Handed(members.get(position + 1), activations));
+                } else {
+                    passes.made(activations);
                 }
             }
         };
     }
 
-    private boolean begins() {
+    private boolean begins(INDArray given) {
         handed.remove(Thread.currentThread());
-        if (masters.stream().anyMatch(master -> master.getMaskArray() != null) || !NetworkCall.asksForOutputsOnly()) {
+        if (!passes.isIn(given) || masters.stream().anyMatch(master -> master.getMaskArray() != null)) {
             return false;
         }
         weights.refresh();

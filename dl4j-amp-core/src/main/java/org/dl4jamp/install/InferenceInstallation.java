@@ -15,6 +15,7 @@ import org.dl4jamp.engine.Engines;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.inference.FoldedGroup;
 import org.dl4jamp.inference.FoldedLayer;
+import org.dl4jamp.inference.OutputPasses;
 import org.dl4jamp.inference.WatchedWeights;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.GroupLayer;
@@ -63,6 +64,7 @@ public final class InferenceInstallation extends Installation {
     }
 
     private final InferencePlan inference;
+    private final OutputPasses passes = new OutputPasses();
     private final Map<FusionGroup, FoldedGroup> groups = new HashMap<>();
     private final List<WatchedWeights> weights = new CopyOnWriteArrayList<>();
 
@@ -132,7 +134,8 @@ public final class InferenceInstallation extends Installation {
     }
 
     private FoldedGroup folded(FusionGroup group) {
-        return groups.computeIfAbsent(group, made -> new FoldedGroup(made, masters));
+        return groups.computeIfAbsent(
+                group, made -> new FoldedGroup(made, passes.of(network.order().indexOf(made.head())), masters));
     }
 
     private Twin follower(FusionGroup group, String name) {

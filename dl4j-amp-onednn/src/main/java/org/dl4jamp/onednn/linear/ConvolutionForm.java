@@ -185,9 +185,10 @@ public record ConvolutionForm(
             return convolution(Source.SIDE_BY_SIDE, geometry.sideBySide(minibatch));
         }
         // Weights that are kept are arranged once: a convolution's own order costs nothing then.
-        return !keepsWeights && PixelPrimitives.suit(geometry, minibatch)
-                ? new PixelPrimitives(geometry)
-                : convolution(Source.INPUT, geometry);
+        boolean byPixels = keepsWeights
+                ? PixelPrimitives.suitKept(geometry, weights.length())
+                : PixelPrimitives.suit(geometry, minibatch);
+        return byPixels ? new PixelPrimitives(geometry, keepsWeights) : convolution(Source.INPUT, geometry);
     }
 
     private static ProductPrimitives<?> convolution(Source source, WindowGeometry geometry) {

@@ -16,19 +16,38 @@ final class PixelPrimitives extends DensePrimitives {
      */
     private static final long MOST_PIXELS = 1024;
 
+    /** The same for weights that are arranged once, in the positions of one image: whatever the minibatch. */
+    private static final long MOST_POSITIONS = 64;
+
+    /** With fewer weights oneDNN's inner product doesn't use the widest registers. */
+    private static final long FEWEST_WEIGHTS = 1 << 14;
+
     private final WindowGeometry geometry;
 
-    PixelPrimitives(WindowGeometry geometry) {
-        super(false);
+    /** @param keepsWeights whether weights are arranged once, and for forward passes alone */
+    PixelPrimitives(WindowGeometry geometry, boolean keepsWeights) {
+        super(keepsWeights);
         this.geometry = geometry;
     }
 
     /** Returns whether this is possible, and faster than oneDNN's convolution, which is slow with strides. */
     static boolean suit(WindowGeometry geometry, long minibatch) {
-        boolean onePosition = geometry.axes().stream()
-                .allMatch(axis -> axis.kernel() == 1 && axis.before() == 0 && axis.after() == 0);
-        long pixels = minibatch * Arrays.stream(geometry.output()).reduce(1, (a, b) -> a * b);
-        return onePosition && (isStrided(geometry) || pixels <= MOST_PIXELS);
+        return isPointwise(geometry) && (isStrided(geometry) || minibatch * positions(geometry) <= MOST_PIXELS);
+    }
+
+    /** Returns the same for {@code weights} numbers that are arranged once. */
+    static boolean suitKept(WindowGeometry geometry, long weights) {
+        return isPointwise(geometry)
+                && weights >= FEWEST_WEIGHTS
+                && (isStrided(geometry) || positions(geometry) <= MOST_POSITIONS);
+    }
+
+    private static boolean isPointwise(WindowGeometry geometry) {
+        return geometry.axes().stream().allMatch(axis -> axis.kernel() == 1 && axis.before() == 0 && axis.after() == 0);
+    }
+
+    private static long positions(WindowGeometry geometry) {
+        return Arrays.stream(geometry.output()).reduce(1, (a, b) -> a * b);
     }
 
     private static boolean isStrided(WindowGeometry geometry) {
