@@ -26,7 +26,7 @@ final class InferringLstm implements AutoCloseable {
     private final OneDnnContext context;
     private final Examples examples;
     private final long block;
-    /** Whether outputs have another type than the state, which is FP32. */
+    /** The outputs have another type than the state, which is FP32. */
     private final boolean rounds;
 
     private final Kernel forward;
