@@ -67,6 +67,8 @@ record LayersNet(MultiLayerNetwork model) implements Net {
         INDArray features = batch.copy().features()[0];
         int last = model.getnLayers() - 1;
         if (last > 0 && draw.chance(0.5)) {
+            // DL4J's preprocessors take the number of examples from the last input, which may be of another thread.
+            model.setInput(features);
             return Map.of("selected", model.activateSelectedLayers(0, draw.between(1, last), features));
         }
         return named(model.feedForwardToLayer(draw.between(0, last), features, training));
