@@ -49,7 +49,7 @@ public final class WatchedWeights implements Twin.Weights {
     @Override
     public void refresh() {
         long now = requested.get();
-        if (done != now || haveChanged()) {
+        if (done != now || watches.stream().anyMatch(ParameterWatch::hasChanged)) {
             // First: what another thread changes meanwhile is noticed the next time.
             watches.forEach(ParameterWatch::remember);
             done = 0;
@@ -57,15 +57,6 @@ public final class WatchedWeights implements Twin.Weights {
             weights.refresh();
             done = now;
         }
-    }
-
-    private boolean haveChanged() {
-        for (ParameterWatch watch : watches) {
-            if (watch.hasChanged()) {
-                return true;
-            }
-        }
-        return false;
     }
 
     @Override
@@ -110,16 +101,7 @@ public final class WatchedWeights implements Twin.Weights {
         /** Returns whether the sample is another one than that remembered. */
         boolean hasChanged() {
             requireSameArray();
-            if (host == null) {
-                return !Arrays.equals(sample, readWithNd4j());
-            }
-            for (int i = 0; i < positions.length; i++) {
-                // As bits: zero isn't minus zero, and NaN is NaN.
-                if (Float.floatToIntBits(sample[i]) != Float.floatToIntBits(host.get(positions[i]))) {
-                    return true;
-                }
-            }
-            return false;
+            return !Arrays.equals(sample, read());
         }
 
         private float[] read() {

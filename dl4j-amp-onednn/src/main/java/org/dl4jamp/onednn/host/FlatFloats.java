@@ -31,9 +31,12 @@ public final class FlatFloats {
 
     /**
      * The longest range. Each takes new arrays: with shorter ones a step of 25 million parameters would leave 15 MB of
-     * garbage. Shorter lengths are left to one thread, which completes half of them before another one wakes up.
+     * garbage.
      */
     private static final int RANGE = 1024 * CHUNK;
+
+    /** The length that a single thread completes before another one wakes up. */
+    private static final int ALONE = 512 * CHUNK;
 
     private static final int THREADS = ForkJoinPool.getCommonPoolParallelism() + 1;
 
@@ -168,7 +171,8 @@ public final class FlatFloats {
      */
     private static DoubleStream run(List<Pass> passes) {
         try {
-            if (passes.stream().mapToLong(Pass::length).sum() <= RANGE) {
+            boolean isOneRange = passes.size() == 1 && passes.get(0).length <= RANGE;
+            if (isOneRange || passes.stream().mapToLong(Pass::length).sum() <= ALONE) {
                 return DoubleStream.of(passes.stream()
                         .mapToDouble(pass -> pass.number.of(0, (int) pass.length))
                         .toArray());

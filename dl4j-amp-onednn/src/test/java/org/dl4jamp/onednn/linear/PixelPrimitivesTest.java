@@ -152,22 +152,19 @@ class PixelPrimitivesTest {
         }
     }
 
+    private static Rank ofSequences(int stride, Activation function, int steps) {
+        Layer layer = new Convolution1DLayer.Builder(1, stride)
+                .nIn(CHANNELS)
+                .nOut(WIDE)
+                .activation(function)
+                .build();
+        return new Rank(layer, InputType.recurrent(CHANNELS, steps));
+    }
+
     static Stream<Arguments> ranks() {
         List<Rank> ranks = List.of(
-                new Rank(
-                        new Convolution1DLayer.Builder(1, 2)
-                                .nIn(CHANNELS)
-                                .nOut(WIDE)
-                                .activation(Activation.TANH)
-                                .build(),
-                        InputType.recurrent(CHANNELS, 9)),
-                new Rank(
-                        new Convolution1DLayer.Builder(1, 1)
-                                .nIn(CHANNELS)
-                                .nOut(WIDE)
-                                .activation(Activation.RELU)
-                                .build(),
-                        InputType.recurrent(CHANNELS, 11)),
+                ofSequences(2, Activation.TANH, 9),
+                ofSequences(1, Activation.RELU, 11),
                 new Rank(
                         new Convolution3D.Builder(new int[] {1, 1, 1}, new int[] {1, 2, 2})
                                 .nIn(CHANNELS)
