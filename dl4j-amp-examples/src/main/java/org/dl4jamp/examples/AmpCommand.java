@@ -93,10 +93,8 @@ public final class AmpCommand implements Runnable {
             }
             return ExitCode.USAGE;
         }
-        command.getErr().println("amp: " + error);
-        for (StackTraceElement element : error.getStackTrace()) {
-            command.getErr().println("    at " + element);
-        }
+        command.getErr().print("amp: ");
+        error.printStackTrace(command.getErr());
         return ExitCode.SOFTWARE;
     }
 }

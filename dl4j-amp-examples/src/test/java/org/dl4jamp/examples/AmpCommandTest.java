@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import javax.imageio.ImageIO;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -23,6 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
 
 class AmpCommandTest {
     @TempDir
@@ -36,6 +38,20 @@ class AmpCommandTest {
         assertEquals(0, run("--help"));
         assertTrue(out.toString().contains("sine") && out.toString().contains("digits"), out.toString());
         assertEquals("", err.toString());
+    }
+
+    /** The reason is often in the last cause alone, such as memory that is used up. */
+    @Test
+    void anErrorIsShownWithItsCauses() {
+        Callable<Integer> failing = () -> {
+            throw new IllegalStateException("the forward pass failed", new OutOfMemoryError("no memory is left"));
+        };
+        CommandLine command =
+                AmpCommand.commandLine().addSubcommand("fail", CommandSpec.wrapWithoutInspection(failing));
+        assertEquals(1, command.setErr(new PrintWriter(err)).execute("fail"));
+        String shown = err.toString();
+        assertTrue(shown.startsWith("amp: java.lang.IllegalStateException: the forward pass failed"), shown);
+        assertTrue(shown.contains("Caused by: java.lang.OutOfMemoryError: no memory is left"), shown);
     }
 
     @Test

@@ -1,6 +1,7 @@
 package org.dl4jamp.examples;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.File;
@@ -46,12 +47,17 @@ class LauncherTest {
 
     /** Runs {@code amp --version} in the clone, under a name that is changed to first. */
     private String version(String name, Map<String, String> environment) throws IOException, InterruptedException {
+        return amp(name, "--version", environment);
+    }
+
+    private String amp(String name, String arguments, Map<String, String> environment)
+            throws IOException, InterruptedException {
         File output = folder.resolve("output").toFile();
         // The name as printf has it, in bytes.
         ProcessBuilder builder = new ProcessBuilder(
                 "bash",
                 "-c",
-                "d=$(printf '" + name + "'); mv clone \"$d\" && \"./$d/amp\" --version; code=$?;"
+                "d=$(printf '" + name + "'); mv clone \"$d\" && \"./$d/amp\" " + arguments + "; code=$?;"
                         + " mv \"$d\" clone; exit $code");
         builder.directory(folder.toFile()).redirectErrorStream(true).redirectOutput(output);
         builder.environment().remove("LANG");
@@ -83,5 +89,20 @@ class LauncherTest {
         assertEquals(1, result.lines().count(), result);
         String ascii = version("damp", Map.of("LC_ALL", "C", "PATH", path));
         assertTrue(ascii.startsWith("0 dl4j-amp "), ascii);
+    }
+
+    @Test
+    void withoutFontsTheSineNetworkIsTrainedAllTheSameAndNoImageDrawn() throws Exception {
+        Path broken = Files.createDirectories(folder.resolve("broken/sun/font"));
+        Files.writeString(broken.resolve("SunFontManager.class"), "a library of fonts that can't be loaded");
+        String result = amp(
+                "clone2",
+                "sine --size 4 --hidden 2 --iterations 2 --image \"$PWD/sine.png\"",
+                Map.of("AMP_JAVA_OPTS", "--patch-module java.desktop=" + folder.resolve("broken")));
+        assertTrue(result.startsWith("0 "), result);
+        assertTrue(result.contains("time per iteration"), result);
+        assertTrue(
+                result.contains("Image: none, because Java finds no fonts here (java.lang.ClassFormatError"), result);
+        assertFalse(Files.exists(folder.resolve("sine.png")));
     }
 }

@@ -91,8 +91,14 @@ public final class SineCommand extends ComparisonCommand {
         SineFigures figures = SineFigures.of(fp32.figures(), amp.figures());
         print(figures, choice);
         writeJson(figures);
-        OutputFile.write(commandLine(), "--image", image, new SineImage(grid, fp32, amp, choice.title()).png());
-        out().println("Image: " + image);
+        String noText = SineImage.noText();
+        if (noText.isEmpty()) {
+            OutputFile.write(commandLine(), "--image", image, new SineImage(grid, fp32, amp, choice.title()).png());
+            out().println("Image: " + image);
+        } else {
+            out().println("Image: none, because Java finds no fonts here (" + noText
+                    + "). Install the system's fontconfig, freetype and harfbuzz to have one.");
+        }
         report.end(commandLine());
         out().flush();
         return ExitCode.OK;

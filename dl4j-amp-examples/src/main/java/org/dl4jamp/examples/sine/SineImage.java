@@ -57,6 +57,22 @@ final class SineImage {
         this.ampTitle = ampTitle;
     }
 
+    /**
+     * Returns why Java can't draw text here, or an empty string. It loads fonts from the system, which not each has,
+     * and fails with errors of several kinds where there are none.
+     */
+    static String noText() {
+        Graphics2D graphics = new BufferedImage(1, 1, BufferedImage.TYPE_INT_RGB).createGraphics();
+        try {
+            graphics.getFontMetrics(TITLE_FONT);
+            return "";
+        } catch (LinkageError | InternalError | RuntimeException missing) {
+            return missing.toString();
+        } finally {
+            graphics.dispose();
+        }
+    }
+
     /** Draws the image, as a PNG file has it. */
     byte[] png() throws IOException {
         BufferedImage image =
