@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.HashMap;
 import java.util.Map;
 import org.deeplearning4j.nn.api.layers.RecurrentLayer;
 import org.deeplearning4j.nn.conf.BackpropType;
@@ -97,6 +98,22 @@ class RecurrentStateTest {
         amp.close();
         assertSame(master, mixed.getLayer("memory"));
         assertEquals(fp32.getLayerNames(), mixed.getLayerNames());
+    }
+
+    /** A program may have kept the network's own layer since before. */
+    @Test
+    void stateThatWasReadInTheNetworksOwnLayerStaysAsItIs() {
+        MultiLayerNetwork network =
+                Networks.init(network(new LSTM.Builder().nOut(8).build()));
+        RecurrentLayer own = (RecurrentLayer) network.getLayer(0);
+        MixedPrecision.enable(network, Gradients.config(Precision.HALF));
+        network.rnnTimeStep(step(0, 2));
+        Map<String, INDArray> state = own.rnnGetPreviousState();
+        Map<String, INDArray> copies = new HashMap<>();
+        state.forEach((name, value) -> copies.put(name, value.dup()));
+        network.rnnTimeStep(step(2, 3));
+        network.rnnTimeStep(step(3, 4));
+        assertEquals(copies, state);
     }
 
     @Test

@@ -199,10 +199,13 @@ public final class HiddenFields {
 
     /**
      * Has a recurrent layer keep its state in the maps of another one: what either writes counts for both, even in a
-     * call that is in progress.
+     * call that is in progress. What either returns of the state between calls is noted, see {@link SharedState}.
      */
+    @SuppressWarnings("unchecked")
     public static void shareState(BaseRecurrentLayer<?> from, BaseRecurrentLayer<?> to) {
-        STATE_BETWEEN_CALLS.set(to, (Map<?, ?>) STATE_BETWEEN_CALLS.get(from));
+        Map<?, ?> shared = SharedState.of((Map<String, INDArray>) STATE_BETWEEN_CALLS.get(from));
+        STATE_BETWEEN_CALLS.set(from, shared);
+        STATE_BETWEEN_CALLS.set(to, shared);
         STATE_BETWEEN_SEGMENTS.set(to, (Map<?, ?>) STATE_BETWEEN_SEGMENTS.get(from));
     }
 

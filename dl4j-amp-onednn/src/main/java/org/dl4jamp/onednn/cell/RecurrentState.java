@@ -2,6 +2,7 @@ package org.dl4jamp.onednn.cell;
 
 import java.util.Map;
 import org.deeplearning4j.nn.layers.recurrent.LSTM;
+import org.dl4jamp.dl4j.SharedState;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -13,9 +14,11 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 public record RecurrentState(INDArray output, INDArray memory) {
     public static final RecurrentState ZERO = new RecurrentState(null, null);
 
-    /** Returns the state in one of the maps of DL4J's layers. */
+    /** Returns the state in one of the maps of DL4J's layers, for a time step to begin with. */
     public static RecurrentState in(Map<String, INDArray> state) {
-        return new RecurrentState(state.get(LSTM.STATE_KEY_PREV_ACTIVATION), state.get(LSTM.STATE_KEY_PREV_MEMCELL));
+        return new RecurrentState(
+                SharedState.forTimeStep(state, LSTM.STATE_KEY_PREV_ACTIVATION),
+                SharedState.forTimeStep(state, LSTM.STATE_KEY_PREV_MEMCELL));
     }
 
     public void putInto(Map<String, INDArray> state) {

@@ -12,22 +12,30 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import org.deeplearning4j.nn.api.layers.RecurrentLayer;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.SingleLayer;
+import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.Layers;
 import org.dl4jamp.onednn.OneDnnEngine;
 import org.dl4jamp.onednn.cell.RecurrentState;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.lossfunctions.LossFunctions;
 
 /** States between time steps, whose arrays are used again unless a program has read them. */
 class TimeStepStateTest {
@@ -149,5 +157,41 @@ class TimeStepStateTest {
                 }
             }
         }
+    }
+
+    /** A program may have kept the layer since before, or have asked for the network's own. */
+    @ParameterizedTest
+    @CsvSource({"lstm, inference", "lstm, training", "simple, inference", "simple, training"})
+    void statesThatAProgramHasReadInTheNetworksOwnLayerStayAsTheyAre(String kind, String mode) {
+        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .seed(1)
+                .list()
+                .layer(layer(kind))
+                .layer(new RnnOutputLayer.Builder(LossFunctions.LossFunction.MSE)
+                        .activation(Activation.IDENTITY)
+                        .nOut(2)
+                        .build())
+                .setInputType(InputType.recurrent(9))
+                .build());
+        network.init();
+        RecurrentLayer own = (RecurrentLayer) network.getLayer(0);
+        AmpConfig config =
+                AmpConfig.builder().engine("onednn").precision(Precision.FLOAT).build();
+        if (mode.equals("inference")) {
+            MixedPrecision.inference(network, config);
+        } else {
+            MixedPrecision.enable(network, config);
+        }
+        for (int t = 0; t < 3; t++) {
+            network.rnnTimeStep(gaussian(random, 1, 5, 9));
+        }
+        Map<String, INDArray> seen = own.rnnGetPreviousState();
+        Map<String, INDArray> expected = new HashMap<>();
+        seen.forEach((name, array) -> expected.put(name, array.dup()));
+        for (int t = 0; t < 3; t++) {
+            network.rnnTimeStep(gaussian(random, 1, 5, 9));
+        }
+        assertEquals(expected, seen);
+        assertNotSame(seen.get("prevAct"), own.rnnGetPreviousState().get("prevAct"));
     }
 }
