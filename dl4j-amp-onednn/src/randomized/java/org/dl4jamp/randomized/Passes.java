@@ -1,5 +1,6 @@
 package org.dl4jamp.randomized;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -140,12 +141,16 @@ final class Passes {
             return;
         }
         boolean single = player.description().computesStepByStep() && draw.chance(0.6);
+        List<Map<String, INDArray>> states = new ArrayList<>();
         for (int i = draw.between(1, 3); i > 0; i--) {
             // The number of examples stays: there is a state for each.
             Batch batch = player.batches().of(draw, 3);
             player.seen().add(name, player.net().timeSteps(batch, !single));
-            player.seen().add(name + " state", player.net().states());
+            states.add(player.net().states());
+            player.seen().add(name + " state", states.get(states.size() - 1));
         }
+        // Later time steps have left them as they were.
+        states.forEach(state -> player.seen().add(name + " kept state", state));
         player.net().clearState();
     }
 
