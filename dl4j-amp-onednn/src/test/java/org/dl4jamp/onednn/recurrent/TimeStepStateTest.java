@@ -23,6 +23,7 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.dl4j.SharedState;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.Layers;
@@ -115,10 +116,12 @@ class TimeStepStateTest {
         return mode.equals("inference") ? new OneDnnEngine().inference(1) : new OneDnnEngine().session(1, true);
     }
 
+    /** Looks at a layer's last output without reading it as a program does. */
+    @SuppressWarnings("unchecked")
     private static INDArray outputIn(RecurrentLayer layer) throws ReflectiveOperationException {
         Field states = org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer.class.getDeclaredField("stateMap");
         states.setAccessible(true);
-        return (INDArray) ((Map<?, ?>) states.get(layer)).get("prevAct");
+        return SharedState.forTimeStep((Map<String, INDArray>) states.get(layer), "prevAct");
     }
 
     @ParameterizedTest
@@ -159,10 +162,8 @@ class TimeStepStateTest {
         }
     }
 
-    /** A program may have kept the layer since before, or have asked for the network's own. */
-    @ParameterizedTest
-    @CsvSource({"lstm, inference", "lstm, training", "simple, inference", "simple, training"})
-    void statesThatAProgramHasReadInTheNetworksOwnLayerStayAsTheyAre(String kind, String mode) {
+    /** Returns a network, whose own recurrent layer is the first. */
+    private static MultiLayerNetwork network(String kind) {
         MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
                 .seed(1)
                 .list()
@@ -174,7 +175,10 @@ class TimeStepStateTest {
                 .setInputType(InputType.recurrent(9))
                 .build());
         network.init();
-        RecurrentLayer own = (RecurrentLayer) network.getLayer(0);
+        return network;
+    }
+
+    private static void begin(MultiLayerNetwork network, String mode) {
         AmpConfig config =
                 AmpConfig.builder().engine("onednn").precision(Precision.FLOAT).build();
         if (mode.equals("inference")) {
@@ -182,16 +186,41 @@ class TimeStepStateTest {
         } else {
             MixedPrecision.enable(network, config);
         }
-        for (int t = 0; t < 3; t++) {
+    }
+
+    private void takeSteps(MultiLayerNetwork network, int steps) {
+        for (int t = 0; t < steps; t++) {
             network.rnnTimeStep(gaussian(random, 1, 5, 9));
         }
+    }
+
+    /** A program may have kept the layer since before, or have asked for the network's own. */
+    @ParameterizedTest
+    @CsvSource({"lstm, inference", "lstm, training", "simple, inference", "simple, training"})
+    void statesThatAProgramHasReadInTheNetworksOwnLayerStayAsTheyAre(String kind, String mode) {
+        MultiLayerNetwork network = network(kind);
+        RecurrentLayer own = (RecurrentLayer) network.getLayer(0);
+        begin(network, mode);
+        takeSteps(network, 3);
         Map<String, INDArray> seen = own.rnnGetPreviousState();
         Map<String, INDArray> expected = new HashMap<>();
         seen.forEach((name, array) -> expected.put(name, array.dup()));
-        for (int t = 0; t < 3; t++) {
-            network.rnnTimeStep(gaussian(random, 1, 5, 9));
-        }
+        takeSteps(network, 3);
         assertEquals(expected, seen);
         assertNotSame(seen.get("prevAct"), own.rnnGetPreviousState().get("prevAct"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"lstm, inference", "lstm, training", "simple, inference", "simple, training"})
+    void statesOfNetworksThatNobodyReadsAreUsedAgain(String kind, String mode) throws ReflectiveOperationException {
+        MultiLayerNetwork network = network(kind);
+        RecurrentLayer own = (RecurrentLayer) network.getLayer(0);
+        begin(network, mode);
+        takeSteps(network, 3);
+        INDArray before = outputIn(own);
+        takeSteps(network, 1);
+        assertNotSame(before, outputIn(own));
+        takeSteps(network, 1);
+        assertSame(before, outputIn(own));
     }
 }
