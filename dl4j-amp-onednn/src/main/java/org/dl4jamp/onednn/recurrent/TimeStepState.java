@@ -10,8 +10,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * A layer's state between time steps, in the map of DL4J's layer. A time step reads the arrays of the one before, and
- * overwrites those of the one before that, unless a program has read them: here, or in the network's own layer, which
- * has the same map. New arrays in each step would wait for the garbage collector, which runs late for small Java
+ * overwrites those of the one before that. It doesn't if a program has read them, here or in the network's own layer,
+ * which has the same map. New arrays in each step would wait for the garbage collector, which runs late for small Java
  * objects.
  */
 final class TimeStepState implements LastState {
