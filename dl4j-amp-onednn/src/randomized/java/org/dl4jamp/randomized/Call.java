@@ -58,6 +58,7 @@ enum Call {
         int steps = draw.between(1, 3);
         Batch batch = player.batches().of(draw);
         if (player.description().isPretrainable()) {
+            Passes.endGroup(player);
             for (int i = 0; i < steps; i++) {
                 player.pretrain(batch);
             }

@@ -60,8 +60,10 @@ final class LayerOptions {
         set(layer, type, draw.seed());
         if (scenario.has(Option.FROZEN) && !(layer instanceof BasePretrainNetwork) && draw.chance(0.4)) {
             // Stock graphs can't train layers in front of one without a gradient of its input. In other networks the
-            // last step's updates are left there for gradients, and those depend on the steps that were made.
-            if (draw.chance(0.5) && !scenario.graph() && !scenario.makesOtherSteps()) {
+            // last step's updates are left there for gradients, and those depend on the steps that were made. Clipping
+            // takes them for gradients, too; the clipping of stock DL4J here takes those that a pass has computed.
+            boolean comparable = !scenario.graph() && !scenario.makesOtherSteps() && !scenario.changesGradients();
+            if (draw.chance(0.5) && comparable) {
                 return new FrozenLayer(layer);
             }
             return computesAsInTraining(layer) ? new FrozenLayerWithBackprop(layer) : layer;

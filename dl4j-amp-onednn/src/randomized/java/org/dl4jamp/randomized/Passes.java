@@ -177,12 +177,16 @@ final class Passes {
         player.net().clearState();
     }
 
-    static void change(Player player, Draw draw) {
-        INDArray parameters = player.net().model().params();
+    /** Ends a group before parameters change: stock DL4J has one batch for a group, and with it one set of them. */
+    static void endGroup(Player player) {
         if (player.scenario().microBatches() > 1) {
-            // Stock DL4J has one batch for a group, and with it one set of parameters.
             player.applyPartialGroup();
         }
+    }
+
+    static void change(Player player, Draw draw) {
+        INDArray parameters = player.net().model().params();
+        endGroup(player);
         INDArray change = draw.uniform(-0.05, 0.05, parameters.shape());
         switch (draw.between(0, 4)) {
             case 0 -> player.net().model().setParams(parameters.add(change));
