@@ -19,7 +19,7 @@ public final class SharedState extends AbstractMap<String, INDArray> {
     }
 
     /** Returns a view of a layer's map that notes reading, or the map itself if it is one. */
-    static SharedState of(Map<String, INDArray> state) {
+    public static SharedState of(Map<String, INDArray> state) {
         return state instanceof SharedState shared ? shared : new SharedState(state);
     }
 

@@ -10,6 +10,7 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.dl4j.SharedState;
 import org.dl4jamp.onednn.cell.LastState;
 import org.dl4jamp.onednn.cell.LstmCell;
 import org.dl4jamp.onednn.cell.LstmInference;
@@ -47,6 +48,7 @@ final class RecurrentTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.
             int gates,
             Function<RecurrentCell.Setup, RecurrentCell> cells) {
         super(conf, type);
+        this.stateMap = SharedState.of(stateMap);
         this.isLstm = layerConf() instanceof AbstractLSTM;
         this.hasPeepholes = LstmCell.hasPeepholes(layerConf());
         this.passes = new RecurrentPasses(
@@ -147,12 +149,6 @@ final class RecurrentTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.
     public INDArray rnnTimeStep(INDArray input, LayerWorkspaceMgr workspaceMgr) {
         setInput(input, workspaceMgr);
         return forward(stateMap, false, betweenTimeSteps, workspaceMgr);
-    }
-
-    @Override
-    public Map<String, INDArray> rnnGetPreviousState() {
-        betweenTimeSteps.seen();
-        return super.rnnGetPreviousState();
     }
 
     /** Begins with the state that DL4J's layer begins with: with peepholes, with that of {@link #rnnTimeStep}. */

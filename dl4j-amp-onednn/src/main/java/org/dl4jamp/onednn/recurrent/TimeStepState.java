@@ -47,12 +47,7 @@ final class TimeStepState implements LastState {
     /** Takes note of whether a program has read the arrays in the map, which it may keep. */
     private void noteReading() {
         if (SharedState.wasRead(map.get())) {
-            seen();
+            unseen = RecurrentState.ZERO;
         }
-    }
-
-    /** Marks the arrays as read by a program, which may keep them. */
-    void seen() {
-        unseen = RecurrentState.ZERO;
     }
 }

@@ -44,7 +44,7 @@ class TimeStepStateTest {
     private static final double ERROR = 1e-5;
 
     private final Random random = new Random(1);
-    private final Map<String, INDArray> map = new HashMap<>();
+    private final Map<String, INDArray> map = SharedState.of(new HashMap<>());
     private final TimeStepState state = new TimeStepState(() -> map);
 
     private RecurrentState made() {
@@ -60,8 +60,8 @@ class TimeStepStateTest {
         RecurrentState second = made();
         state.take(second);
         assertSame(first, state.room().orElseThrow());
-        assertSame(second.output(), map.get("prevAct"));
-        assertSame(second.memory(), map.get("prevMem"));
+        assertSame(second.output(), SharedState.forTimeStep(map, "prevAct"));
+        assertSame(second.memory(), SharedState.forTimeStep(map, "prevMem"));
         state.take(first);
         assertSame(second, state.room().orElseThrow());
     }
@@ -70,7 +70,7 @@ class TimeStepStateTest {
     void whatSomebodyHasSeenIsNot() {
         state.take(made());
         state.take(made());
-        state.seen();
+        map.get("prevAct");
         assertEquals(false, state.room().isPresent());
         RecurrentState next = made();
         state.take(next);
