@@ -46,6 +46,9 @@ public final class NetworkCall {
     private static final Set<String> OUTPUTS = Set.of(
             "output", "rnnTimeStep", "rnnTimeStepHelper", "doEvaluationHelper", "scoreHelper", "scoreExamplesHelper");
 
+    /** Of these, those that return outputs, of whatever layers their arguments name. */
+    private static final Set<String> RETURNING = Set.of("output", "doEvaluationHelper");
+
     /** An argument of the one among a graph's methods named output that returns activations of layers. */
     private static final String NAMES_OF_LAYERS = "Ljava/util/List;";
 
@@ -79,11 +82,20 @@ public final class NetworkCall {
      * activations of single layers, or may do so: a subclass of a network calls the same protected methods.
      */
     public static boolean asksForOutputsOnly() {
+        return isCalledByOneOf(OUTPUTS);
+    }
+
+    /** Returns whether a forward pass returns all outputs of the network, and nothing else. */
+    public static boolean returnsOutputs() {
+        return isCalledByOneOf(RETURNING);
+    }
+
+    private static boolean isCalledByOneOf(Set<String> methods) {
         return STACK.walk(frames -> frames.dropWhile(frame -> !isNetwork(frame))
                 .dropWhile(frame -> isNetwork(frame) && FORWARD_PASSES.contains(frame.getMethodName()))
                 .findFirst()
                 .filter(frame -> isNetwork(frame)
-                        && OUTPUTS.contains(frame.getMethodName())
+                        && methods.contains(frame.getMethodName())
                         && !frame.getDescriptor().contains(NAMES_OF_LAYERS))
                 .isPresent());
     }

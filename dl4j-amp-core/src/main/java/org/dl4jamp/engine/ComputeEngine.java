@@ -123,6 +123,11 @@ public interface ComputeEngine extends EngineAbility {
             return workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, input);
         }
 
+        /** Returns what notes passes in inference so that they can be repeated; empty if none can. */
+        default Optional<PassRecorder> recorder() {
+            return Optional.empty();
+        }
+
         /** Returns how arrays are cast for layers that get no twin from this session. */
         default Casting casting() {
             return Casting.ND4J;

@@ -12,6 +12,7 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.GroupLayer;
+import org.dl4jamp.layer.RepeatedPart;
 import org.dl4jamp.policy.FusionGroup;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.DelegatingVertex;
@@ -138,7 +139,8 @@ public final class FoldedGroup {
         return true;
     }
 
-    private static final class PassThrough extends AbstractLayer<org.deeplearning4j.nn.conf.layers.Layer> {
+    private static final class PassThrough extends AbstractLayer<org.deeplearning4j.nn.conf.layers.Layer>
+            implements Twin.Repeatable {
         private static final long serialVersionUID = 1L;
 
         private final transient ComputeEngine.EngineSession session;
@@ -162,6 +164,11 @@ public final class FoldedGroup {
         }
 
         @Override
+        public boolean isRepeatable() {
+            return true;
+        }
+
+        @Override
         public boolean isPretrainLayer() {
             return false;
         }
@@ -173,7 +180,7 @@ public final class FoldedGroup {
     }
 
     /** A wrapper of a vertex that adds what the group's head has added already, where that was computed together. */
-    private static final class SumVertex extends DelegatingVertex {
+    private static final class SumVertex extends DelegatingVertex implements RepeatedPart.Taker {
         private static final long serialVersionUID = 1L;
 
         private final transient VertexRequest request;
@@ -183,6 +190,7 @@ public final class FoldedGroup {
         private final transient GroupLayer.Membership membership;
         private final transient GraphVertex together;
         private final transient GraphVertex alone;
+        private transient RepeatedPart repeated = RepeatedPart.NONE;
 
         SumVertex(VertexRequest request, FoldedGroup folded, ComputeEngine.EngineSession session) {
             super(request.master());
@@ -197,13 +205,30 @@ public final class FoldedGroup {
         @Override
         public INDArray doForward(boolean training, LayerWorkspaceMgr workspaceMgr) {
             try (Gate.Inside inside = request.gate().forward(request.context().turn(), false)) {
-                if (inside.isOwn() || !master().canDoForward() || !membership.isTogether(getInputs()[product])) {
+                if (inside.isOwn() || !master().canDoForward()) {
                     return alone.doForward(training, workspaceMgr);
                 }
-                INDArray sum = together.doForward(training, workspaceMgr);
-                membership.handsOn(sum);
+                INDArray given = getInputs()[product];
+                INDArray ready = repeated.repeated(given, training, workspaceMgr);
+                if (ready != null) {
+                    // The engine computes what depends on it, whatever computed the pass before.
+                    request.context().check().leavesToDl4j(training);
+                    membership.handsOn(ready);
+                    return ready;
+                }
+                boolean isTogether = membership.isTogether(given);
+                INDArray sum = (isTogether ? together : alone).doForward(training, workspaceMgr);
+                if (isTogether) {
+                    membership.handsOn(sum);
+                }
+                repeated.computed(given, sum, isTogether);
                 return sum;
             }
+        }
+
+        @Override
+        public void takePart(RepeatedPart part) {
+            repeated = part;
         }
     }
 }

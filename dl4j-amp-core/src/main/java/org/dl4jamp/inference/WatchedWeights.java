@@ -49,7 +49,7 @@ public final class WatchedWeights implements Twin.Weights {
     @Override
     public void refresh() {
         long now = requested.get();
-        if (done != now || watches.stream().anyMatch(ParameterWatch::hasChanged)) {
+        if (!areCurrent()) {
             // First: what another thread changes meanwhile is noticed the next time.
             watches.forEach(ParameterWatch::remember);
             done = 0;
@@ -57,6 +57,11 @@ public final class WatchedWeights implements Twin.Weights {
             weights.refresh();
             done = now;
         }
+    }
+
+    /** Returns whether {@link #refresh} would do nothing. */
+    public boolean areCurrent() {
+        return done == requested.get() && watches.stream().noneMatch(ParameterWatch::hasChanged);
     }
 
     @Override

@@ -1,5 +1,6 @@
 package org.dl4jamp.install;
 
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -7,7 +8,9 @@ import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
+import org.deeplearning4j.nn.conf.InputPreProcessor;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
+import org.deeplearning4j.nn.conf.preprocessor.CnnToFeedForwardPreProcessor;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.engine.ComputeEngine;
@@ -16,9 +19,11 @@ import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.inference.FoldedGroup;
 import org.dl4jamp.inference.FoldedLayer;
 import org.dl4jamp.inference.OutputPasses;
+import org.dl4jamp.inference.Repetition;
 import org.dl4jamp.inference.WatchedWeights;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.GroupLayer;
+import org.dl4jamp.layer.RepeatedPart;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.network.AmpNetwork;
@@ -67,6 +72,8 @@ public final class InferenceInstallation extends Installation {
     private final OutputPasses passes = new OutputPasses();
     private final Map<FusionGroup, FoldedGroup> groups = new HashMap<>();
     private final List<WatchedWeights> weights = new CopyOnWriteArrayList<>();
+    /** Layers and vertices that an engine may repeat, by their names. */
+    private final Map<String, RepeatedPart.Taker> repeatable = new HashMap<>();
 
     private InferenceInstallation(Object owner, AmpNetwork network, InferencePlan inference) {
         super(network, inference.plan(), new Guard(owner, new Gate()), GradientScale.none(), "InferenceMode.close");
@@ -110,12 +117,56 @@ public final class InferenceInstallation extends Installation {
         if (isUntouched(name) && !(master instanceof IOutputLayer) && master.numParams() == 0) {
             return Optional.empty();
         }
-        return Optional.of(groupOf(name)
+        TwinLayer wrapper = groupOf(name)
                 .<TwinLayer>map(group -> new GroupLayer(
                         setup(name, group.head().equals(name) ? head(group, master) : follower(group, name)),
                         folded(group).membership(name),
                         () -> alone(name)))
-                .orElseGet(() -> alone(name)));
+                .orElseGet(() -> alone(name));
+        if (wrapper.twin().compute() instanceof Twin.Repeatable twin && twin.isRepeatable()) {
+            repeatable.put(name, wrapper);
+        }
+        return Optional.of(wrapper);
+    }
+
+    /**
+     * Has the engine repeat the layers and vertices from the first one on, up to one that can't be repeated. Without
+     * groups among them nothing is gained: to look at the stack for the kind of pass takes as long.
+     */
+    @Override
+    void begin() {
+        List<String> stretch = stretch();
+        if (stretch.stream().noneMatch(name -> groupOf(name).isPresent())) {
+            return;
+        }
+        // Those that are made later are of layers which a group computes in most passes.
+        List<WatchedWeights> own = List.copyOf(weights);
+        session.recorder().ifPresent(recorder -> {
+            Repetition repetition = new Repetition(recorder, () -> own.stream().allMatch(WatchedWeights::areCurrent));
+            stretch.forEach(name ->
+                    repeatable.get(name).takePart(repetition.add(name, Optional.ofNullable(masters.get(name)))));
+        });
+    }
+
+    /** Returns the layers and vertices that can be repeated, from the first one of the network on. */
+    private List<String> stretch() {
+        List<String> stretch = new ArrayList<>();
+        for (String name : network.order()) {
+            NetworkGraph.Node node = network.graph().node(name);
+            if (node.networkInput()) {
+                continue;
+            }
+            boolean goesOn = repeatable.containsKey(name) && (stretch.isEmpty() || keepsNumbers(node.preProcessor()));
+            if (!goesOn) {
+                break;
+            }
+            stretch.add(name);
+        }
+        return stretch;
+    }
+
+    private static boolean keepsNumbers(InputPreProcessor before) {
+        return before == null || before.getClass() == CnnToFeedForwardPreProcessor.class;
     }
 
     private Optional<FusionGroup> groupOf(String name) {
@@ -167,9 +218,13 @@ public final class InferenceInstallation extends Installation {
             return Optional.empty();
         }
         VertexRequest request = request(place);
-        return Optional.of(groupOf(place.name())
+        GraphVertex vertex = groupOf(place.name())
                 .map(group -> folded(group).sum(request, session))
-                .orElseGet(() -> session.vertex(request)));
+                .orElseGet(() -> session.vertex(request));
+        if (vertex instanceof RepeatedPart.Taker taker) {
+            repeatable.put(place.name(), taker);
+        }
+        return Optional.of(vertex);
     }
 
     /** Has the weights of all layers taken over before they're used the next time. */

@@ -28,6 +28,7 @@ public final class GroupLayer extends TwinLayer {
     private final transient Membership membership;
     private final transient Supplier<TwinLayer> maker;
     private transient TwinLayer alone;
+    private transient boolean together;
 
     /**
      * @param setup with the group's twin
@@ -40,9 +41,20 @@ public final class GroupLayer extends TwinLayer {
     }
 
     @Override
+    void handOn(INDArray activations) {
+        membership.handsOn(activations);
+    }
+
+    @Override
+    boolean computesAsAlways() {
+        return together;
+    }
+
+    @Override
     INDArray compute(boolean training, LayerWorkspaceMgr workspaceMgr, TwinPasses.Forward computation) {
         INDArray given = input();
-        if (given != null && !membership.isTogether(given)) {
+        together = given == null || membership.isTogether(given);
+        if (!together) {
             return computeAlone(given, training, workspaceMgr);
         }
         INDArray activations = super.compute(training, workspaceMgr, computation);

@@ -47,6 +47,15 @@ public record Twin(
         CAST_INPUT
     }
 
+    /** A layer that computes in place of a network's own, and may consist of nothing but an engine's kernels. */
+    public interface Repeatable {
+        /**
+         * Returns whether a forward pass in inference without masks runs kernels, which {@code PassRecorder} notes, and
+         * does nothing else to arrays.
+         */
+        boolean isRepeatable();
+    }
+
     /** A layer that computes in place of a network's own, and can do without the gradient of its input. */
     public interface OptionalInputGradient {
         /**

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.deeplearning4j.nn.conf.CacheMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
@@ -14,6 +15,7 @@ import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.engine.ComputeEngine;
+import org.dl4jamp.engine.PassRecorder;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.VertexRequest;
@@ -180,6 +182,11 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
                 request, sums.get(group), group.sum().orElseThrow().summand(), context);
         twins.add(twin);
         return twin;
+    }
+
+    @Override
+    public Optional<PassRecorder> recorder() {
+        return context.infers() ? Optional.of(context.tape()) : Optional.empty();
     }
 
     @Override

@@ -12,6 +12,7 @@ import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -20,7 +21,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A convolution along one, two or three axes, a deconvolution or a depthwise convolution. The input is
  * {@code [minibatch, nIn, ...]} or {@code [minibatch, ..., nIn]}.
  */
-class ConvolutionTwin extends ProductTwin<ConvolutionLayer> {
+class ConvolutionTwin extends ProductTwin<ConvolutionLayer> implements Twin.Repeatable {
     private static final long serialVersionUID = 1L;
 
     private final transient ConvolutionForm form;
@@ -74,6 +75,11 @@ class ConvolutionTwin extends ProductTwin<ConvolutionLayer> {
     ChannelAxis channelsOfDerivative() {
         Class<?> type = layerConf().getClass();
         return type == ConvolutionLayer.class || type == Convolution2D.class ? ChannelAxis.SECOND : form.channels();
+    }
+
+    @Override
+    public boolean isRepeatable() {
+        return hasFusedFunction();
     }
 
     @Override

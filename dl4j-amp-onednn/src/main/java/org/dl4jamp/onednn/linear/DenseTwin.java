@@ -8,11 +8,12 @@ import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Views;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** A dense layer of {@code [minibatch, nIn]}. */
-final class DenseTwin extends ProductTwin<DenseLayer> {
+final class DenseTwin extends ProductTwin<DenseLayer> implements Twin.Repeatable {
     private static final long serialVersionUID = 1L;
 
     DenseTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
@@ -22,6 +23,11 @@ final class DenseTwin extends ProductTwin<DenseLayer> {
     @Override
     Parameters inOrder(Map<String, INDArray> table) {
         return new Parameters(Views.transposed(table.get(WEIGHTS)), table.get(BIAS));
+    }
+
+    @Override
+    public boolean isRepeatable() {
+        return hasFusedFunction();
     }
 
     @Override

@@ -2,8 +2,8 @@ package org.dl4jamp.onednn.linear;
 
 import java.util.Arrays;
 import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.pooling.WindowGeometry;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.WindowGeometry;
 
 /**
  * A pointwise convolution without padding: the inner product of a matrix with a row of channels for each position. It

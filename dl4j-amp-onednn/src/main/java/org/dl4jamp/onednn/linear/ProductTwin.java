@@ -131,6 +131,11 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
         return group.adds();
     }
 
+    /** Returns whether the product's kernels apply the activation function. */
+    final boolean hasFusedFunction() {
+        return function.eltwise() != null;
+    }
+
     /** Returns the activation function that the product's kernels are to apply; null if they aren't to. */
     final Eltwise fusedFunction() {
         return function.isIdentity() ? null : function.eltwise();

@@ -48,6 +48,11 @@ final class SeparableConvolutionTwin extends ConvolutionTwin {
     }
 
     @Override
+    public boolean isRepeatable() {
+        return false;
+    }
+
+    @Override
     Parameters inOrder(Map<String, INDArray> table) {
         return new Parameters(table.get(POINT), table.get(BIAS));
     }

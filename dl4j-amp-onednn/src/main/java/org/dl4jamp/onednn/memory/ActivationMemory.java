@@ -131,19 +131,27 @@ public final class ActivationMemory {
                 .array(new Kind(layout, required(workspaceMgr)));
     }
 
+    /** Returns whether memory of an array is in some place, or was when the array was made. */
+    public static boolean isInPlace(INDArray array) {
+        return array instanceof Lasting
+                || !array.isAttached()
+                || array.data().getParentWorkspace() instanceof MemoryAsWorkspace;
+    }
+
     /** Returns an array with arbitrary content for a result that is copied before the layer's turn ends. */
     INDArray passing(Layout layout, LayerWorkspaceMgr workspaceMgr) {
         return array(PASSING, layout, workspaceMgr);
     }
 
-    private static boolean closesEarly(LayerWorkspaceMgr workspaceMgr) {
+    /** Returns whether results of a layer with these workspaces go to places. */
+    public static boolean closesEarly(LayerWorkspaceMgr workspaceMgr) {
         return workspaceMgr.hasConfiguration(ArrayType.ACTIVATIONS)
                 && !workspaceMgr.isScopedOut(ArrayType.ACTIVATIONS)
                 && workspaceMgr.getWorkspaceName(ArrayType.ACTIVATIONS).startsWith(OF_A_LAYER);
     }
 
     /** Returns the workspace that a network requires of a layer's activations. A graph requires none. */
-    private static Optional<String> required(LayerWorkspaceMgr workspaceMgr) {
+    public static Optional<String> required(LayerWorkspaceMgr workspaceMgr) {
         return Optional.of(workspaceMgr)
                 .filter(manager -> Workspaces.isSeparate(manager, ArrayType.ACTIVATIONS, ArrayType.INPUT))
                 .map(manager -> manager.getWorkspaceName(ArrayType.ACTIVATIONS));

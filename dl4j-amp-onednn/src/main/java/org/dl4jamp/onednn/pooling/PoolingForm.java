@@ -7,7 +7,6 @@ import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
 import org.deeplearning4j.nn.conf.layers.Subsampling3DLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.dl4jamp.onednn.memory.ChannelAxis;
-import org.dl4jamp.onednn.primitive.Window;
 
 /** The form of one of DL4J's subsampling layers. */
 record PoolingForm(Window window, ChannelAxis channels, dnnl.algorithm kind) {

@@ -7,6 +7,7 @@ import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -15,7 +16,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * {@code [minibatch, ..., channels]}. The gradients of overlapping averages are added up in FP32; those of overlapping
  * maxima, a handful at most, in the arrays' type.
  */
-final class PoolingTwin extends WindowTwin {
+final class PoolingTwin extends WindowTwin implements Twin.Repeatable {
     private static final long serialVersionUID = 1L;
 
     private final transient KernelCache<Layout, PoolingKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
@@ -32,6 +33,11 @@ final class PoolingTwin extends WindowTwin {
             check(given);
             return PoolingKernels.make(context(), layerId(), form(), layout);
         });
+    }
+
+    @Override
+    public boolean isRepeatable() {
+        return true;
     }
 
     @Override

@@ -2,6 +2,7 @@ package org.dl4jamp.onednn.primitive;
 
 import java.lang.ref.Reference;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.bytedeco.dnnl.IntMemoryMap;
 import org.bytedeco.dnnl.global.dnnl;
@@ -52,6 +53,7 @@ public final class Kernel implements AutoCloseable {
     /** @param what layer, primitive and shapes, for error messages */
     public Kernel(OneDnnContext context, String what, primitive_desc_base description) {
         context.beforeKernel();
+        context.tape().changed();
         this.context = context;
         this.what = what;
         this.kind = description instanceof reorder.primitive_desc ? WorkEvent.COPY : WorkEvent.PRIMITIVE;
@@ -83,7 +85,7 @@ public final class Kernel implements AutoCloseable {
             if (description.get_size() == 0) {
                 throw new IllegalArgumentException(what + " has no argument " + index);
             }
-            memory buffer = new memory(description, OneDnnLibrary.cpu(), (Pointer) null).retainReference();
+            memory buffer = buffer(index);
             arguments.put(index, buffer);
             Argument argument = new Argument(buffer, bytes(description));
             buffers.put(index, argument);
@@ -149,37 +151,66 @@ public final class Kernel implements AutoCloseable {
         if (needsScratchpad) {
             bind(dnnl.DNNL_ARG_SCRATCHPAD, Place.kept(context.scratchpad().address()));
         }
+        try {
+            run(arguments);
+            if (context.tape().isNoting()) {
+                context.tape().ran(this, noted());
+            }
+        } finally {
+            buffers.values().forEach(argument -> argument.owner = null);
+        }
+    }
+
+    private List<Tape.Argument> noted() {
+        return buffers.entrySet().stream()
+                .map(bound -> new Tape.Argument(
+                        bound.getKey(),
+                        bound.getValue().owner,
+                        bound.getValue().buffer.get_data_handle().address(),
+                        bound.getValue().bytes))
+                .toList();
+    }
+
+    /** Runs it with other arguments than those bound. */
+    void run(IntMemoryMap with) {
+        requireOpen();
         WorkEvent event = WorkEvent.begin(kind, what);
         try {
             if (alone) {
-                executeAlone();
+                executeAlone(with);
             } else {
-                execute();
+                execute(with);
             }
         } finally {
             Reference.reachabilityFence(this);
-            buffers.values().forEach(argument -> argument.owner = null);
         }
         event.commit();
+    }
+
+    /** Returns a buffer of its own for an argument, without memory. */
+    memory buffer(int index) {
+        try (PointerScope temporary = new PointerScope()) {
+            return new memory(description(index), OneDnnLibrary.cpu(), (Pointer) null).retainReference();
+        }
     }
 
     boolean runsAlone() {
         return alone;
     }
 
-    private void executeAlone() {
+    private void executeAlone(IntMemoryMap with) {
         int threads = Work.threads();
         Work.setThreads(1);
         try {
-            execute();
+            execute(with);
         } finally {
             Work.setThreads(threads);
         }
     }
 
-    private void execute() {
+    private void execute(IntMemoryMap with) {
         try {
-            compiled.execute(context.stream(), arguments);
+            compiled.execute(context.stream(), with);
         } catch (RuntimeException e) {
             throw new AmpException("oneDNN can't run " + what + ": " + e.getMessage(), e);
         }
@@ -195,6 +226,7 @@ public final class Kernel implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
+        context.tape().changed();
         arguments.releaseReference();
         buffers.values().forEach(argument -> argument.buffer.releaseReference());
         buffers.clear();

@@ -24,6 +24,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 public class OneDnnContext implements AutoCloseable {
     private static final LongAdder MADE = new LongAdder();
 
+    private final Tape tape = new Tape(this);
     private final stream queue = new stream(OneDnnLibrary.cpu());
     private final Copies copies = new Copies(this);
     private final Sums sums = new Sums(this);
@@ -86,6 +87,11 @@ public class OneDnnContext implements AutoCloseable {
     /** Returns the threads for parts of a computation. */
     public Parts parts() {
         return parts;
+    }
+
+    /** Returns what notes the kernels of a pass in inference. */
+    public Tape tape() {
+        return tape;
     }
 
     AlignedMemory scratchpad() {
@@ -179,6 +185,7 @@ public class OneDnnContext implements AutoCloseable {
 
     @Override
     public void close() {
+        tape.close();
         parts.close();
         copies.close();
         sums.close();

@@ -3,14 +3,14 @@ package org.dl4jamp.onednn.shape;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.ParameterlessTwin;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Zero padding and cropping of sequences, images and volumes: each is the other's backward pass. */
-final class MarginTwin extends ParameterlessTwin<Layer> {
+final class MarginTwin extends ParameterlessTwin<Layer> implements Twin.Repeatable {
     private static final long serialVersionUID = 1L;
 
     private final transient Margins margins;
@@ -22,6 +22,11 @@ final class MarginTwin extends ParameterlessTwin<Layer> {
     private MarginTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context, Margins margins) {
         super(conf, type, context, margins.channels());
         this.margins = margins;
+    }
+
+    @Override
+    public boolean isRepeatable() {
+        return true;
     }
 
     @Override
@@ -44,7 +49,7 @@ final class MarginTwin extends ParameterlessTwin<Layer> {
 
     private void copy(INDArray from, INDArray to, boolean adds) {
         if (adds) {
-            Workspaces.clear(to);
+            context().tape().clear(to);
             context().copies().copyOrAssign(from, margins.inside(to));
         } else {
             context().copies().copyOrAssign(margins.inside(from), to);

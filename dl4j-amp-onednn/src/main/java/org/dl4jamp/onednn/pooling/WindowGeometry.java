@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.primitive;
+package org.dl4jamp.onednn.pooling;
 
 import java.util.Arrays;
 import java.util.List;

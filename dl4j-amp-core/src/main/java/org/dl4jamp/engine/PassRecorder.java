@@ -1,0 +1,52 @@
+package org.dl4jamp.engine;
+
+import java.util.Optional;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Notes what an engine does in a pass in inference, from the network's input on, so that all of it can be done again at
+ * once for another input.
+ *
+ * <p>To be used by one thread at a time.
+ */
+public interface PassRecorder {
+    /** A noted part of a pass. */
+    interface Recording extends AutoCloseable {
+        /**
+         * Does again what was noted, for another input. The results are written to the arrays of then.
+         *
+         * @param workspaceMgr of the first layer
+         * @return whether it was done. If not, the memory, the kernels or the kind of pass is another one than then
+         */
+        boolean repeat(INDArray input, LayerWorkspaceMgr workspaceMgr);
+
+        @Override
+        void close();
+    }
+
+    /**
+     * Begins to note what the calling thread does. Does nothing while another thread's pass is noted, or where results
+     * don't stay in memory of the engine's.
+     *
+     * @param input of the first layer
+     * @param workspaceMgr of the first layer
+     * @return whether it has begun
+     */
+    boolean begin(INDArray input, LayerWorkspaceMgr workspaceMgr);
+
+    /**
+     * Takes note that a layer is done.
+     *
+     * @param result of the layer
+     * @return whether everything up to here can be done again: the result was made by what was noted, of nothing but
+     *     the input and numbers that stay, and is in memory that stays
+     */
+    boolean covers(INDArray result);
+
+    /** Returns whether two arrays have the same numbers in the same memory, whatever the objects. */
+    boolean areSame(INDArray one, INDArray other);
+
+    /** Ends it. Returns what was noted up to the last layer covered; empty if there is none. */
+    Optional<Recording> end();
+}

@@ -1,0 +1,282 @@
+package org.dl4jamp.inference;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.WeakHashMap;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.BooleanSupplier;
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.dl4j.NetworkCall;
+import org.dl4jamp.engine.PassRecorder;
+import org.dl4jamp.layer.RepeatedPart;
+import org.dl4jamp.precision.AmpException;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/**
+ * Repeats the layers from the first to the last of a stretch as one list of what the engine does, at the first layer's
+ * turn. The others recognize such a pass by their input array, and return the array of before.
+ *
+ * <p>After some passes of one thread one is noted. In the next one the list is tried: it has to give the very numbers
+ * that the layers compute after it. From then on it's repeated. It's dropped as soon as weights, memory, kernels or the
+ * input's shape are others. Passes with masks, and those that don't return the network's outputs alone, are computed
+ * layer by layer.
+ *
+ * <p>To be used by one thread at a time.
+ */
+public final class Repetition {
+    /** Passes of one shape before one is noted: the first makes the kernels. */
+    private static final int PASSES_BEFORE = 1;
+
+    /** Lists of one thread that turn out to be incomplete or wrong, before no more are noted. */
+    private static final int FAILURES = 3;
+
+    private static final LongAdder REPEATED = new LongAdder();
+
+    private enum Phase {
+        COMPUTED,
+        NOTED,
+        TRIED,
+        REPEATED
+    }
+
+    /** What a member was given, and what it has returned. */
+    private record Turn(Member member, INDArray given, INDArray result) {}
+
+    /** The passes of one thread. */
+    private final class Passes {
+        private final List<Turn> turns = new ArrayList<>();
+        private Phase phase = Phase.COMPUTED;
+        private int before;
+        private int failures;
+        private long[] shape = {};
+        /** The next turn of a pass that is repeated or tried; 0 if there is none. */
+        private int next;
+
+        private boolean notes;
+        private PassRecorder.Recording recording;
+        private float[] tried;
+
+        INDArray begin(INDArray given, boolean training, LayerWorkspaceMgr workspaceMgr) {
+            interrupt();
+            if (given == null || failures == FAILURES || training || isMasked() || !NetworkCall.returnsOutputs()) {
+                return null;
+            }
+            switch (phase) {
+                case COMPUTED -> note(given, workspaceMgr);
+                case NOTED, TRIED -> tryOut(given, workspaceMgr);
+                case REPEATED -> {
+                    return repeat(given, workspaceMgr);
+                }
+            }
+            return null;
+        }
+
+        /** Ends what the pass before has left. */
+        void interrupt() {
+            next = 0;
+            if (notes) {
+                notes = false;
+                recorder.end().ifPresent(PassRecorder.Recording::close);
+                drop();
+            }
+        }
+
+        private void note(INDArray given, LayerWorkspaceMgr workspaceMgr) {
+            before = Arrays.equals(shape, given.shape()) ? before + 1 : 1;
+            shape = given.shape();
+            if (before > PASSES_BEFORE && weightsAreCurrent.getAsBoolean()) {
+                turns.clear();
+                notes = recorder.begin(given, workspaceMgr);
+            }
+        }
+
+        private void tryOut(INDArray given, LayerWorkspaceMgr workspaceMgr) {
+            if (phase == Phase.TRIED || !repeats(given, workspaceMgr)) {
+                drop();
+                return;
+            }
+            phase = Phase.TRIED;
+            tried = numbers(turns.get(turns.size() - 1).result());
+        }
+
+        private INDArray repeat(INDArray given, LayerWorkspaceMgr workspaceMgr) {
+            if (!repeats(given, workspaceMgr)) {
+                drop();
+                return null;
+            }
+            REPEATED.increment();
+            next = 1;
+            return turns.get(0).result();
+        }
+
+        private boolean repeats(INDArray given, LayerWorkspaceMgr workspaceMgr) {
+            return weightsAreCurrent.getAsBoolean() && recording.repeat(given, workspaceMgr);
+        }
+
+        INDArray goOn(Member member, INDArray given) {
+            if (phase != Phase.REPEATED || next == 0) {
+                return null;
+            }
+            Turn turn = turns.get(next);
+            if (turn.member() != member) {
+                // A program calls the layer itself.
+                next = 0;
+                return null;
+            }
+            next = next + 1 == turns.size() ? 0 : next + 1;
+            if (!isGiven(turn, given)) {
+                next = 0;
+                throw new AmpException("Layer or vertex \"" + member.name
+                        + "\" was given another array than the one before it has returned, in whose pass it was computed"
+                        + " already. Either a pass has failed between the two, and the network has to be run again, or"
+                        + " something has changed the array between them: then keep the layer in full precision"
+                        + " (keepFull), or leave inference mode");
+            }
+            return turn.result();
+        }
+
+        void computed(Member member, INDArray given, INDArray result, boolean byTwin) {
+            if (notes) {
+                boolean goesOn = byTwin && members.get(turns.size()) == member && recorder.covers(result);
+                if (goesOn) {
+                    turns.add(new Turn(member, given, result));
+                }
+                if (!goesOn || turns.size() == members.size()) {
+                    stopNoting();
+                }
+            } else if (phase == Phase.TRIED) {
+                compare(member, given, result, byTwin);
+            }
+        }
+
+        private void stopNoting() {
+            notes = false;
+            recording = recorder.end().orElse(null);
+            if (recording == null || turns.size() < 2) {
+                fail();
+            } else {
+                phase = Phase.NOTED;
+            }
+        }
+
+        // Most are the very object. Some of DL4J's preprocessors make another of the same numbers for each pass.
+        @SuppressWarnings("ReferenceEquality")
+        private boolean isGiven(Turn turn, INDArray given) {
+            return turn.given() == given || recorder.areSame(turn.given(), given);
+        }
+
+        @SuppressWarnings("ReferenceEquality")
+        private void compare(Member member, INDArray given, INDArray result, boolean byTwin) {
+            Turn turn = turns.get(next);
+            boolean same =
+                    byTwin && turn.member() == member && (next == 0 || isGiven(turn, given)) && turn.result() == result;
+            next++;
+            if (!same) {
+                fail();
+            } else if (next == turns.size()) {
+                next = 0;
+                if (Arrays.equals(tried, numbers(result))) {
+                    phase = Phase.REPEATED;
+                } else {
+                    fail();
+                }
+            }
+        }
+
+        private void drop() {
+            if (recording != null) {
+                recording.close();
+            }
+            recording = null;
+            turns.clear();
+            tried = null;
+            phase = Phase.COMPUTED;
+            before = 0;
+            next = 0;
+        }
+
+        private void fail() {
+            drop();
+            failures++;
+        }
+    }
+
+    /** The part of a layer or vertex. */
+    private final class Member implements RepeatedPart {
+        private final String name;
+        private final Optional<Layer> master;
+
+        Member(String name, Optional<Layer> master) {
+            this.name = name;
+            this.master = master;
+        }
+
+        @Override
+        public INDArray repeated(INDArray given, boolean training, LayerWorkspaceMgr workspaceMgr) {
+            return this == members.get(0)
+                    ? passes.computeIfAbsent(Thread.currentThread(), thread -> new Passes())
+                            .begin(given, training, workspaceMgr)
+                    : ofThread().map(own -> own.goOn(this, given)).orElse(null);
+        }
+
+        @Override
+        public void leftToDl4j() {
+            ofThread().ifPresent(Passes::interrupt);
+        }
+
+        @Override
+        public void computed(INDArray given, INDArray result, boolean byTwin) {
+            ofThread().ifPresent(own -> own.computed(this, given, result, byTwin));
+        }
+
+        private Optional<Passes> ofThread() {
+            return Optional.ofNullable(passes.get(Thread.currentThread()));
+        }
+    }
+
+    private final PassRecorder recorder;
+    private final BooleanSupplier weightsAreCurrent;
+    private final List<Member> members = new ArrayList<>();
+    private final Map<Thread, Passes> passes = new WeakHashMap<>();
+
+    /** @param weightsAreCurrent whether no weights have to be taken over before the next pass */
+    public Repetition(PassRecorder recorder, BooleanSupplier weightsAreCurrent) {
+        this.recorder = recorder;
+        this.weightsAreCurrent = weightsAreCurrent;
+    }
+
+    /** Returns how many passes were repeated in this process. */
+    public static long repeated() {
+        return REPEATED.sum();
+    }
+
+    /**
+     * Adds the next layer or vertex of the stretch, in the order in which the network computes.
+     *
+     * @param master the network's own layer; empty for a vertex
+     */
+    public RepeatedPart add(String name, Optional<Layer> master) {
+        Member member = new Member(name, master);
+        members.add(member);
+        return member;
+    }
+
+    private boolean isMasked() {
+        return members.stream()
+                .anyMatch(member ->
+                        member.master.isPresent() && member.master.get().getMaskArray() != null);
+    }
+
+    private static float[] numbers(INDArray array) {
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            return array.castTo(DataType.FLOAT).dup('c').data().asFloat();
+        }
+    }
+}

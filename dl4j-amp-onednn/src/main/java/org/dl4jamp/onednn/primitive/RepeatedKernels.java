@@ -1,0 +1,144 @@
+package org.dl4jamp.onednn.primitive;
+
+import java.lang.ref.Reference;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.bytedeco.dnnl.IntMemoryMap;
+import org.bytedeco.dnnl.memory;
+import org.bytedeco.javacpp.Pointer;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.engine.PassRecorder;
+import org.dl4jamp.onednn.memory.ActivationMemory;
+import org.dl4jamp.onednn.memory.Handle;
+import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.MemoryRanges;
+import org.dl4jamp.onednn.memory.Place;
+import org.dl4jamp.onednn.memory.Workspaces;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/**
+ * Kernels that a {@link Tape} has noted, with buffers of their own, which are bound once. Numbers that were in DL4J's
+ * workspaces are in memory of this object's, and only the network's input is bound again.
+ */
+final class RepeatedKernels implements PassRecorder.Recording {
+    /** A buffer in the network's input. */
+    private record InputPart(memory buffer, long offset) {}
+
+    private final Tape tape;
+    private final List<Runnable> steps = new ArrayList<>();
+    private final List<memory> buffers = new ArrayList<>();
+    private final List<IntMemoryMap> bound = new ArrayList<>();
+    private final List<InputPart> parts = new ArrayList<>();
+    private final Handle handle = new Handle();
+    /** Keeps the memory. */
+    private final List<Object> owners = new ArrayList<>();
+
+    private final NavigableMap<Long, INDArray> own;
+    private final Layout layout;
+    private final Place input;
+    private final Optional<String> workspace;
+    private final long changes;
+    private final int threads = Work.threads();
+    private boolean closed;
+
+    /**
+     * @param given the network's input in the pass that was noted
+     * @param workspace that DL4J requires of the first layer's result; empty for none
+     */
+    RepeatedKernels(Tape tape, List<Tape.Run> noted, INDArray given, Optional<String> workspace) {
+        this.tape = tape;
+        this.layout = Layout.of(given);
+        this.input = new Place(null, Workspaces.address(given), Place.of(given).bytes());
+        this.workspace = workspace;
+        this.changes = tape.changes();
+        this.own = ownMemory(noted);
+        noted.forEach(this::add);
+    }
+
+    /** Returns memory in place of that in workspaces, by the addresses at which the latter begins. */
+    private static NavigableMap<Long, INDArray> ownMemory(List<Tape.Run> noted) {
+        MemoryRanges ranges = new MemoryRanges();
+        noted.stream()
+                .flatMap(run -> run.arguments().stream())
+                .filter(Tape.Argument::isInWorkspace)
+                .forEach(argument -> ranges.add(argument.address(), argument.bytes()));
+        NavigableMap<Long, INDArray> own = new TreeMap<>();
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            ranges.ends().forEach((begin, end) -> own.put(begin, Nd4j.createUninitialized(DataType.INT8, end - begin)));
+        }
+        return own;
+    }
+
+    private void add(Tape.Run run) {
+        if (run.kernel() == null) {
+            Tape.Argument zeros = run.arguments().get(0);
+            long address = address(zeros);
+            steps.add(() -> Pointer.memset(handle.at(address), 0, zeros.bytes()));
+            return;
+        }
+        IntMemoryMap arguments = new IntMemoryMap().retainReference();
+        bound.add(arguments);
+        run.arguments().forEach(argument -> arguments.put(argument.index(), buffer(run.kernel(), argument)));
+        steps.add(() -> run.kernel().run(arguments));
+    }
+
+    private memory buffer(Kernel kernel, Tape.Argument argument) {
+        memory buffer = kernel.buffer(argument.index());
+        buffers.add(buffer);
+        if (argument.isRead() && argument.isWithin(input)) {
+            parts.add(new InputPart(buffer, argument.address() - input.address()));
+        } else {
+            buffer.set_data_handle(handle.at(address(argument)));
+        }
+        return buffer;
+    }
+
+    private long address(Tape.Argument argument) {
+        if (argument.isInWorkspace()) {
+            long begin = own.floorKey(argument.address());
+            return Workspaces.address(own.get(begin)) + argument.address() - begin;
+        }
+        owners.add(argument.owner());
+        return argument.address();
+    }
+
+    @Override
+    public boolean repeat(INDArray given, LayerWorkspaceMgr workspaceMgr) {
+        boolean isAsNoted = !closed
+                && changes == tape.changes()
+                && threads == Work.threads()
+                && ActivationMemory.closesEarly(workspaceMgr)
+                && ActivationMemory.required(workspaceMgr).equals(workspace)
+                && layout.isThatOf(given);
+        if (!isAsNoted) {
+            return false;
+        }
+        long address = Workspaces.address(given);
+        parts.forEach(part -> part.buffer().set_data_handle(handle.at(address + part.offset())));
+        try {
+            steps.forEach(Runnable::run);
+        } finally {
+            Reference.reachabilityFence(given);
+            Reference.reachabilityFence(this);
+        }
+        return true;
+    }
+
+    @Override
+    public void close() {
+        if (!closed) {
+            closed = true;
+            tape.forget(this);
+            bound.forEach(IntMemoryMap::releaseReference);
+            buffers.forEach(memory::releaseReference);
+            owners.clear();
+            own.clear();
+        }
+    }
+}
