@@ -39,8 +39,8 @@ public interface PassRecorder {
      * Takes note that a layer is done.
      *
      * @param result of the layer
-     * @return whether everything up to here can be done again: the result was made by what was noted, of nothing but
-     *     the input and numbers that stay, and is in memory that stays
+     * @return whether everything up to here can be done again. What was noted has made the result of nothing but the
+     *     input and numbers that stay, in memory that stays
      */
     boolean covers(INDArray result);
 

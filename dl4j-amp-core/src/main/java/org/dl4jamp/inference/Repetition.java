@@ -46,7 +46,7 @@ public final class Repetition {
         REPEATED
     }
 
-    /** What a member was given, and what it has returned. */
+    /** A member's input and result in the pass that was noted. */
     private record Turn(Member member, INDArray given, INDArray result) {}
 
     /** The passes of one thread. */
@@ -133,9 +133,9 @@ public final class Repetition {
             next = next + 1 == turns.size() ? 0 : next + 1;
             if (!isGiven(turn, given)) {
                 next = 0;
-                throw new AmpException("Layer or vertex \"" + member.name
-                        + "\" was given another array than the one before it has returned, in whose pass it was computed"
-                        + " already. Either a pass has failed between the two, and the network has to be run again, or"
+                throw new AmpException("Layer or vertex \"" + member.name + "\" was given another array than the one"
+                        + " before it has returned, in whose pass it was computed already."
+                        + " Either a pass has failed between the two, and the network has to be run again, or"
                         + " something has changed the array between them: then keep the layer in full precision"
                         + " (keepFull), or leave inference mode");
             }

@@ -20,10 +20,11 @@ import org.nd4j.linalg.factory.Nd4j;
  * like of both master and twin. The cache mode is the master's only: what DL4J would cache between forward and backward
  * pass are FP32 arrays.
  */
-abstract class PairedLayer extends BaseWrapperLayer implements Substitute<Layer> {
+abstract class PairedLayer extends BaseWrapperLayer implements Substitute<Layer>, RepeatedPart.Taker {
     private static final long serialVersionUID = 1L;
 
     private final transient Twin twin;
+    private transient RepeatedPart repeated = RepeatedPart.NONE;
     private transient boolean replaced;
     /** The layer that has score and gradients: the master, or the one that took the last step of pretraining. */
     transient Layer scored = underlying;
@@ -42,6 +43,25 @@ abstract class PairedLayer extends BaseWrapperLayer implements Substitute<Layer>
     /** Returns what computes in this layer's place. */
     public final Twin twin() {
         return twin;
+    }
+
+    @Override
+    public final void takePart(RepeatedPart part) {
+        repeated = part;
+    }
+
+    final RepeatedPart repeated() {
+        return repeated;
+    }
+
+    /** Hands activations on that were computed at another layer's turn. */
+    void handOn(INDArray activations) {
+        // The next layer takes them as they are.
+    }
+
+    /** Returns whether the last forward pass was computed in the way in which this layer computes in most passes. */
+    boolean computesAsAlways() {
+        return true;
     }
 
     /** Returns this layer: networks look through a wrapper at what it wraps, and would compute in the master. */

@@ -19,14 +19,13 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * <p>Gradients that it returns have the type of its input, so that DL4J can add up those of several consumers. Outside
  * of steps, where the loss isn't scaled, those of HALF activations are FLOAT.
  */
-public class TwinLayer extends PairedLayer implements RepeatedPart.Taker {
+public class TwinLayer extends PairedLayer {
     private static final long serialVersionUID = 1L;
 
     private final transient TwinSetup setup;
     private final transient KeptInput input;
     private final transient TwinPasses passes;
     private final transient MasterPasses ofMaster;
-    private transient RepeatedPart repeated = RepeatedPart.NONE;
     private transient boolean ranOwn;
 
     TwinLayer(TwinSetup setup) {
@@ -153,10 +152,10 @@ public class TwinLayer extends PairedLayer implements RepeatedPart.Taker {
             ofMaster.beginForward(training);
             INDArray given = input.array();
             if (ofMaster.computes()) {
-                repeated.leftToDl4j();
+                repeated().leftToDl4j();
                 return ofMaster.forward(training, workspaceMgr, left);
             }
-            INDArray ready = repeated.repeated(given, training, workspaceMgr);
+            INDArray ready = repeated().repeated(given, training, workspaceMgr);
             if (ready != null) {
                 handOn(ready);
                 return ready;
@@ -165,24 +164,9 @@ public class TwinLayer extends PairedLayer implements RepeatedPart.Taker {
                     ofMaster.rewinding(training),
                     () -> compute(training, workspaceMgr, ours),
                     () -> ofMaster.forward(training, workspaceMgr, left));
-            repeated.computed(given, output, !ofMaster.computes() && computesAsAlways());
+            repeated().computed(given, output, !ofMaster.computes() && computesAsAlways());
             return output;
         }
-    }
-
-    /** Hands activations on that were computed at another layer's turn. */
-    void handOn(INDArray activations) {
-        // The next layer takes them as they are.
-    }
-
-    @Override
-    public final void takePart(RepeatedPart part) {
-        repeated = part;
-    }
-
-    /** Returns whether the last forward pass was computed in the way in which this layer computes in most passes. */
-    boolean computesAsAlways() {
-        return true;
     }
 
     final MasterPasses ofMaster() {

@@ -6,6 +6,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.MultiDataSet;
 import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /** A minibatch. Masks are null where there are none. */
 final class Batch {
@@ -46,6 +47,20 @@ final class Batch {
     /** Copies, since stock DL4J works in place on what it's given here and there. */
     Batch copy() {
         return new Batch(copies(features), copies(labels), copies(featureMasks), copies(labelMasks));
+    }
+
+    /** Returns the features with their first example last, without masks; labels stay. */
+    Batch rotated() {
+        INDArray[] rotated = Arrays.stream(features)
+                .map(array -> array.size(0) == 1
+                        ? array.dup()
+                        : Nd4j.concat(0, part(array, 1, array.size(0)), part(array, 0, 1)))
+                .toArray(INDArray[]::new);
+        return new Batch(rotated, labels, new INDArray[features.length], new INDArray[labels.length]);
+    }
+
+    private static INDArray part(INDArray array, long from, long to) {
+        return array.get(NDArrayIndex.interval(from, to)).dup();
     }
 
     MultiDataSet multiDataSet() {

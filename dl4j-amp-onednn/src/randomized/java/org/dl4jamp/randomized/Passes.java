@@ -15,11 +15,26 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /** Calls that compute without training, and changes of parameters. */
 final class Passes {
+    private static final int PASSES_UNTIL_REPEATED = 4;
+
     private Passes() {}
 
     static void output(Player player, Draw draw, String name, boolean training) {
         boolean masks = player.scenario().has(Option.MASKS) && draw.chance(0.7);
-        player.seen().add(name, player.net().output(player.batches().of(draw), training, masks));
+        Batch batch = player.batches().of(draw);
+        player.seen().add(name, player.net().output(batch, training, masks));
+        if (!training && !player.scenario().has(Option.WEIGHT_NOISE)) {
+            repeat(player, batch, name);
+        }
+    }
+
+    /** Computes outputs of examples in other orders until an engine may repeat passes, and once more. */
+    private static void repeat(Player player, Batch batch, String name) {
+        Batch next = batch;
+        for (int i = 1; i <= PASSES_UNTIL_REPEATED; i++) {
+            next = next.rotated();
+            player.seen().add(name + " again " + i, player.net().output(next, false, false));
+        }
     }
 
     /**

@@ -146,11 +146,7 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
         return context.copies().channelsLast(channels.toSecond(input), dataType, workspaceMgr, working);
     }
 
-    /**
-     * Runs the forward pass.
-     *
-     * @param x the input in the type and order of the kernels
-     */
+    /** Runs the forward pass; {@code x} is the input in the type and order of the kernels. */
     final INDArray forward(
             ProductKernels kernels,
             INDArray x,
