@@ -23,9 +23,11 @@ import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.conf.layers.ZeroPaddingLayer;
+import org.deeplearning4j.nn.conf.preprocessor.BaseInputPreProcessor;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
@@ -37,6 +39,7 @@ import org.dl4jamp.inference.Repetition;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.nd4j.evaluation.classification.Evaluation;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -391,5 +394,92 @@ class RepeatedPassesTest {
             assertTrue(pool.awaitTermination(10, TimeUnit.SECONDS));
         }
         assertTrue(Repetition.repeated() > before + 10, "repeated " + (Repetition.repeated() - before));
+    }
+
+    /** The list ends before a sum with another input of the network: its address is another in each pass. */
+    @ParameterizedTest
+    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    void anotherInputEndsTheList(Precision precision) {
+        ComputationGraph plain = new ComputationGraph(Networks.builder(new Adam(1e-2))
+                .graphBuilder()
+                .addInputs("in", "other")
+                .addLayer("a", convolution(3, 3), "in")
+                .addLayer("aNorm", new BatchNormalization(), "a")
+                .addLayer("aRelu", new ActivationLayer(Activation.RELU), "aNorm")
+                .addLayer("b", convolution(3, 1), "aRelu")
+                .addLayer("bNorm", new BatchNormalization(), "b")
+                .addVertex("sum", new ElementWiseVertex(ElementWiseVertex.Op.Add), "bNorm", "other")
+                .addLayer("relu", new ActivationLayer(Activation.RELU), "sum")
+                .addLayer("out", softmax(), "relu")
+                .setOutputs("out")
+                .setInputTypes(InputType.convolutional(10, 10, 3), InputType.convolutional(10, 10, 3))
+                .build());
+        plain.init();
+        ComputationGraph graph = plain.clone();
+        AmpConfig config = config(precision);
+        try (InferenceMode mode = MixedPrecision.inference(graph, config)) {
+            for (int i = 0; i < 3 * BEFORE; i++) {
+                INDArray[] inputs = {input(2, i), input(2, 100 + i)};
+                ComputationGraph copy = plain.clone();
+                try (InferenceMode other = MixedPrecision.inference(copy, config)) {
+                    assertArrayEquals(numbers(copy.output(inputs)[0]), numbers(graph.output(inputs)[0]), "pass " + i);
+                }
+            }
+        }
+    }
+
+    /** Writes into what it's given, which no kernel does. */
+    private static final class Halving extends BaseInputPreProcessor {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public INDArray preProcess(INDArray input, int miniBatchSize, LayerWorkspaceMgr workspaceMgr) {
+            return input.muli(0.5);
+        }
+
+        @Override
+        public INDArray backprop(INDArray output, int miniBatchSize, LayerWorkspaceMgr workspaceMgr) {
+            return output.mul(0.5);
+        }
+
+        @Override
+        public Halving clone() {
+            return new Halving();
+        }
+
+        @Override
+        public InputType getOutputType(InputType inputType) {
+            return inputType;
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"preprocessor", "layer"})
+    void theListEndsBeforeWhatComputesOtherwise(String kind) {
+        AmpConfig config = config(Precision.FLOAT);
+        var list = Networks.builder(new Adam(1e-2))
+                .list()
+                .layer(convolution(8, 3))
+                .layer(new BatchNormalization())
+                .layer(new ActivationLayer(Activation.RELU));
+        if (kind.equals("layer")) {
+            list.layer(convolution(8, 3)).layer(new BatchNormalization()).layer(new LocalResponseNormalization());
+        } else {
+            list.inputPreProcessor(3, new Halving());
+        }
+        MultiLayerNetwork plain = Networks.init(list.layer(convolution(6, 3))
+                .layer(new BatchNormalization())
+                .layer(softmax())
+                .setInputType(InputType.convolutional(10, 10, 3))
+                .build());
+        MultiLayerNetwork network = plain.clone();
+        long before = Repetition.repeated();
+        try (InferenceMode mode = MixedPrecision.inference(network, config)) {
+            for (int i = 0; i < BEFORE + 3; i++) {
+                INDArray x = input(2, i);
+                assertArrayEquals(first(plain, config, x), numbers(network.output(x)), "pass " + i);
+            }
+        }
+        assertEquals(before + 3, Repetition.repeated());
     }
 }
