@@ -34,6 +34,11 @@ public final class Repetition {
     /** Passes of one shape before one is noted: the first makes the kernels. */
     private static final int PASSES_BEFORE = 1;
 
+    /** Passes that have to be repeated, so that it was worth noting and trying the list. */
+    private static final int WORTH = 4;
+
+    private static final int LONGEST_WAIT = 1024;
+
     /** Lists of one thread that turn out to be incomplete or wrong, before no more are noted. */
     private static final int FAILURES = 3;
 
@@ -54,6 +59,8 @@ public final class Repetition {
         private final List<Turn> turns = new ArrayList<>();
         private Phase phase = Phase.COMPUTED;
         private int before;
+        private int wait = PASSES_BEFORE;
+        private int repeats;
         private int failures;
         private long[] shape = {};
         /** The next turn of a pass that is repeated or tried; 0 if there is none. */
@@ -70,10 +77,10 @@ public final class Repetition {
             }
             switch (phase) {
                 case COMPUTED -> note(given, workspaceMgr);
-                case NOTED, TRIED -> tryOut(given, workspaceMgr);
                 case REPEATED -> {
                     return repeat(given, workspaceMgr);
                 }
+                default -> tryOut(given, workspaceMgr);
             }
             return null;
         }
@@ -85,20 +92,22 @@ public final class Repetition {
                 notes = false;
                 recorder.end().ifPresent(PassRecorder.Recording::close);
                 drop();
+            } else if (phase == Phase.TRIED) {
+                drop();
             }
         }
 
         private void note(INDArray given, LayerWorkspaceMgr workspaceMgr) {
             before = Arrays.equals(shape, given.shape()) ? before + 1 : 1;
             shape = given.shape();
-            if (before > PASSES_BEFORE && weightsAreCurrent.getAsBoolean()) {
+            if (before > wait && weightsAreCurrent.getAsBoolean()) {
                 turns.clear();
                 notes = recorder.begin(given, workspaceMgr);
             }
         }
 
         private void tryOut(INDArray given, LayerWorkspaceMgr workspaceMgr) {
-            if (phase == Phase.TRIED || !repeats(given, workspaceMgr)) {
+            if (!repeats(given, workspaceMgr)) {
                 drop();
                 return;
             }
@@ -112,6 +121,7 @@ public final class Repetition {
                 return null;
             }
             REPEATED.increment();
+            repeats++;
             next = 1;
             return turns.get(0).result();
         }
@@ -146,7 +156,8 @@ public final class Repetition {
             if (notes) {
                 boolean goesOn = byTwin && members.get(turns.size()) == member && recorder.covers(result);
                 if (goesOn) {
-                    turns.add(new Turn(member, given, result));
+                    // The input of the network isn't kept.
+                    turns.add(new Turn(member, turns.isEmpty() ? null : given, result));
                 }
                 if (!goesOn || turns.size() == members.size()) {
                     stopNoting();
@@ -184,6 +195,7 @@ public final class Repetition {
                 next = 0;
                 if (Arrays.equals(tried, numbers(result))) {
                     phase = Phase.REPEATED;
+                    tried = null;
                 } else {
                     fail();
                 }
@@ -200,6 +212,8 @@ public final class Repetition {
             phase = Phase.COMPUTED;
             before = 0;
             next = 0;
+            wait = repeats < WORTH ? Math.min(2 * wait, LONGEST_WAIT) : PASSES_BEFORE;
+            repeats = 0;
         }
 
         private void fail() {

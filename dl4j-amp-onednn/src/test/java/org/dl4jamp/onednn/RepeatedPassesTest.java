@@ -179,7 +179,7 @@ class RepeatedPassesTest {
     /** Runs passes until they're repeated, and some more. */
     private static void assertRepeated(ComputationGraph graph, ComputationGraph plain, AmpConfig config, int seed) {
         long before = Repetition.repeated();
-        for (int i = 0; i < BEFORE + 3; i++) {
+        for (int i = 0; i < BEFORE + 7; i++) {
             INDArray x = input(2, seed + i);
             assertArrayEquals(first(plain, config, x), numbers(graph.output(x)[0]), "pass " + i);
         }
