@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.WeakHashMap;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.NetworkCall;
@@ -59,6 +59,9 @@ public final class Repetition {
         private final List<Turn> turns = new ArrayList<>();
         private Phase phase = Phase.COMPUTED;
         private int before;
+        /** The weights of the pass that was noted. */
+        private long version;
+
         private int wait = PASSES_BEFORE;
         private int repeats;
         private int failures;
@@ -100,9 +103,10 @@ public final class Repetition {
         private void note(INDArray given, LayerWorkspaceMgr workspaceMgr) {
             before = Arrays.equals(shape, given.shape()) ? before + 1 : 1;
             shape = given.shape();
-            if (before > wait && weightsAreCurrent.getAsBoolean()) {
+            if (before > wait) {
                 turns.clear();
-                notes = recorder.begin(given, workspaceMgr);
+                version = weights.getAsLong();
+                notes = version >= 0 && recorder.begin(given, workspaceMgr);
             }
         }
 
@@ -127,7 +131,7 @@ public final class Repetition {
         }
 
         private boolean repeats(INDArray given, LayerWorkspaceMgr workspaceMgr) {
-            return weightsAreCurrent.getAsBoolean() && recording.repeat(given, workspaceMgr);
+            return weights.getAsLong() == version && recording.repeat(given, workspaceMgr);
         }
 
         INDArray goOn(Member member, INDArray given) {
@@ -189,16 +193,13 @@ public final class Repetition {
             boolean same =
                     byTwin && turn.member() == member && (next == 0 || isGiven(turn, given)) && turn.result() == result;
             next++;
-            if (!same) {
+            boolean done = next == turns.size();
+            if (!same || (done && !Arrays.equals(tried, numbers(result)))) {
                 fail();
-            } else if (next == turns.size()) {
+            } else if (done) {
                 next = 0;
-                if (Arrays.equals(tried, numbers(result))) {
-                    phase = Phase.REPEATED;
-                    tried = null;
-                } else {
-                    fail();
-                }
+                tried = null;
+                phase = Phase.REPEATED;
             }
         }
 
@@ -256,14 +257,17 @@ public final class Repetition {
     }
 
     private final PassRecorder recorder;
-    private final BooleanSupplier weightsAreCurrent;
+    private final LongSupplier weights;
     private final List<Member> members = new ArrayList<>();
     private final Map<Thread, Passes> passes = new WeakHashMap<>();
 
-    /** @param weightsAreCurrent whether no weights have to be taken over before the next pass */
-    public Repetition(PassRecorder recorder, BooleanSupplier weightsAreCurrent) {
+    /**
+     * @param weights returns the version of the weights, which another thread's pass may have changed; negative if some
+     *     have to be taken over before the next pass
+     */
+    public Repetition(PassRecorder recorder, LongSupplier weights) {
         this.recorder = recorder;
-        this.weightsAreCurrent = weightsAreCurrent;
+        this.weights = weights;
     }
 
     /** Returns how many passes were repeated in this process. */

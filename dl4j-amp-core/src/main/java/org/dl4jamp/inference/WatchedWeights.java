@@ -25,6 +25,7 @@ public final class WatchedWeights implements Twin.Weights {
     private final List<ParameterWatch> watches;
     private final AtomicLong requested = new AtomicLong(1);
     private long done;
+    private long versions;
 
     /**
      * @param weights the twin's
@@ -56,11 +57,22 @@ public final class WatchedWeights implements Twin.Weights {
             preparation.run();
             weights.refresh();
             done = now;
+            versions++;
         }
     }
 
+    /**
+     * Returns the number of the set of weights that were taken over last; negative if some have to be taken over before
+     * the next pass.
+     */
+    public static long version(List<WatchedWeights> all) {
+        return all.stream().allMatch(WatchedWeights::areCurrent)
+                ? all.stream().mapToLong(weights -> weights.versions).sum()
+                : -1;
+    }
+
     /** Returns whether {@link #refresh} would do nothing. */
-    public boolean areCurrent() {
+    private boolean areCurrent() {
         return done == requested.get() && watches.stream().noneMatch(ParameterWatch::hasChanged);
     }
 

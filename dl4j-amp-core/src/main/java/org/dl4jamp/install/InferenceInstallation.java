@@ -142,7 +142,7 @@ public final class InferenceInstallation extends Installation {
         // Those that are made later are of layers which a group computes in most passes.
         List<WatchedWeights> own = List.copyOf(weights);
         session.recorder().ifPresent(recorder -> {
-            Repetition repetition = new Repetition(recorder, () -> own.stream().allMatch(WatchedWeights::areCurrent));
+            Repetition repetition = new Repetition(recorder, () -> WatchedWeights.version(own));
             stretch.forEach(name ->
                     repeatable.get(name).takePart(repetition.add(name, Optional.ofNullable(masters.get(name)))));
         });

@@ -242,6 +242,34 @@ class RepeatedPassesTest {
         }
     }
 
+    /** Another thread's pass of another shape takes the new weights over in the order of its own kernels only. */
+    @ParameterizedTest
+    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    void changedParametersCountAlsoIfAnotherThreadNoticesThemFirst(Precision precision) throws Exception {
+        ComputationGraph plain = residual(WorkspaceMode.ENABLED);
+        ComputationGraph graph = plain.clone();
+        AmpConfig config = config(precision);
+        ExecutorService pool = Executors.newSingleThreadExecutor();
+        try (InferenceMode mode = MixedPrecision.inference(graph, config)) {
+            for (int round = 0; round < 3; round++) {
+                assertRepeated(graph, plain, config, 10 * round);
+                plain.setParams(plain.params().mul(0.9));
+                graph.setParams(plain.params().dup());
+                INDArray other = input(9, round);
+                float[] expected = first(plain, config, other);
+                assertArrayEquals(
+                        expected,
+                        pool.submit(() -> numbers(graph.output(other)[0])).get());
+                long before = Repetition.repeated();
+                INDArray x = input(2, 70 + round);
+                assertArrayEquals(first(plain, config, x), numbers(graph.output(x)[0]));
+                assertEquals(before, Repetition.repeated());
+            }
+        } finally {
+            pool.shutdown();
+        }
+    }
+
     @ParameterizedTest
     @EnumSource(names = {"FLOAT", "BFLOAT16"})
     void otherShapesComeBetween(Precision precision) {
