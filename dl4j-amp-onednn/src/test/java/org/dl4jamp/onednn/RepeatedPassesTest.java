@@ -38,7 +38,7 @@ import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.inference.Repetition;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.nd4j.evaluation.classification.Evaluation;
 import org.nd4j.linalg.activations.Activation;
@@ -187,7 +187,7 @@ class RepeatedPassesTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void aGraphGivesTheNumbersOfItsFirstPass(Precision precision) {
         ComputationGraph plain = residual(WorkspaceMode.ENABLED);
         ComputationGraph graph = plain.clone();
@@ -207,7 +207,7 @@ class RepeatedPassesTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void aNetworkOfLayersInARowGivesTheNumbersOfItsFirstPass(Precision precision) {
         MultiLayerNetwork plain = chain();
         MultiLayerNetwork network = plain.clone();
@@ -222,7 +222,7 @@ class RepeatedPassesTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void changedParametersCountFromTheNextPass(Precision precision) {
         ComputationGraph graph = residual(WorkspaceMode.ENABLED);
         try (InferenceMode mode = MixedPrecision.inference(graph, config(precision))) {
@@ -244,7 +244,7 @@ class RepeatedPassesTest {
 
     /** Another thread's pass of another shape takes the new weights over in the order of its own kernels only. */
     @ParameterizedTest
-    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void changedParametersCountAlsoIfAnotherThreadNoticesThemFirst(Precision precision) throws Exception {
         ComputationGraph plain = residual(WorkspaceMode.ENABLED);
         ComputationGraph graph = plain.clone();
@@ -271,7 +271,7 @@ class RepeatedPassesTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void otherShapesComeBetween(Precision precision) {
         ComputationGraph plain = residual(WorkspaceMode.ENABLED);
         ComputationGraph graph = plain.clone();
@@ -294,7 +294,7 @@ class RepeatedPassesTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void passesOfOtherKindsComeBetween(Precision precision) {
         ComputationGraph plain = residual(WorkspaceMode.ENABLED);
         ComputationGraph graph = plain.clone();
@@ -326,7 +326,7 @@ class RepeatedPassesTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void specialNumbersComeBetween(Precision precision) {
         ComputationGraph plain = residual(WorkspaceMode.ENABLED);
         ComputationGraph graph = plain.clone();
@@ -342,7 +342,7 @@ class RepeatedPassesTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void aPassThatFailsOrALayerThatIsCalledDirectlyLeavesNothing(Precision precision) throws Exception {
         // DL4J leaves workspaces open in a thread whose pass fails.
         ExecutorService pool = Executors.newSingleThreadExecutor();
@@ -371,7 +371,7 @@ class RepeatedPassesTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void withoutWorkspacesNothingIsRepeated(Precision precision) {
         ComputationGraph plain = residual(WorkspaceMode.NONE);
         ComputationGraph graph = plain.clone();
@@ -386,7 +386,7 @@ class RepeatedPassesTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void threadsRepeatTheirOwnPasses(Precision precision) throws Exception {
         ComputationGraph plain = residual(WorkspaceMode.ENABLED);
         ComputationGraph graph = plain.clone();
@@ -426,7 +426,7 @@ class RepeatedPassesTest {
 
     /** The list ends before a sum with another input of the network: its address is another in each pass. */
     @ParameterizedTest
-    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void anotherInputEndsTheList(Precision precision) {
         ComputationGraph plain = new ComputationGraph(Networks.builder(new Adam(1e-2))
                 .graphBuilder()
