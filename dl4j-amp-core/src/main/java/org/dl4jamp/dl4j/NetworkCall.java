@@ -46,7 +46,7 @@ public final class NetworkCall {
     private static final Set<String> OUTPUTS = Set.of(
             "output", "rnnTimeStep", "rnnTimeStepHelper", "doEvaluationHelper", "scoreHelper", "scoreExamplesHelper");
 
-    /** Of these, those that return outputs, of whatever layers their arguments name. */
+    /** Those of them that return all outputs. */
     private static final Set<String> RETURNING = Set.of("output", "doEvaluationHelper");
 
     /** An argument of the one among a graph's methods named output that returns activations of layers. */

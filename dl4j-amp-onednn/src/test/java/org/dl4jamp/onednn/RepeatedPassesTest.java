@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -15,6 +17,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.deeplearning4j.datasets.iterator.ExistingDataSetIterator;
+import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
@@ -31,6 +34,7 @@ import org.deeplearning4j.nn.conf.preprocessor.BaseInputPreProcessor;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.InferenceMode;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
@@ -80,9 +84,21 @@ class RepeatedPassesTest {
                 .build();
     }
 
+    /** Adds two convolutions, and what is to be added to them. */
+    private static ComputationGraphConfiguration.GraphBuilder block(
+            ComputationGraphConfiguration.GraphBuilder builder, int channels, String input, String summand) {
+        return builder.addLayer("a", convolution(channels, 3), input)
+                .addLayer("aNorm", new BatchNormalization(), "a")
+                .addLayer("aRelu", new ActivationLayer(Activation.RELU), "aNorm")
+                .addLayer("b", convolution(channels, 1), "aRelu")
+                .addLayer("bNorm", new BatchNormalization(), "b")
+                .addVertex("sum", new ElementWiseVertex(ElementWiseVertex.Op.Add), "bNorm", summand)
+                .addLayer("relu", new ActivationLayer(Activation.RELU), "sum");
+    }
+
     /** A residual block between padding and pooling, with running statistics of some steps. */
     private static ComputationGraph residual(WorkspaceMode workspaces) {
-        ComputationGraph graph = new ComputationGraph(Networks.builder(new Adam(1e-2))
+        ComputationGraphConfiguration.GraphBuilder builder = Networks.builder(new Adam(1e-2))
                 .trainingWorkspaceMode(workspaces)
                 .inferenceWorkspaceMode(workspaces)
                 .graphBuilder()
@@ -90,14 +106,8 @@ class RepeatedPassesTest {
                 .addLayer("pad", new ZeroPaddingLayer(1, 1), "in")
                 .addLayer("stem", convolution(8, 3), "pad")
                 .addLayer("stemNorm", new BatchNormalization(), "stem")
-                .addLayer("stemRelu", new ActivationLayer(Activation.RELU), "stemNorm")
-                .addLayer("a", convolution(8, 3), "stemRelu")
-                .addLayer("aNorm", new BatchNormalization(), "a")
-                .addLayer("aRelu", new ActivationLayer(Activation.RELU), "aNorm")
-                .addLayer("b", convolution(8, 1), "aRelu")
-                .addLayer("bNorm", new BatchNormalization(), "b")
-                .addVertex("sum", new ElementWiseVertex(ElementWiseVertex.Op.Add), "bNorm", "stemRelu")
-                .addLayer("relu", new ActivationLayer(Activation.RELU), "sum")
+                .addLayer("stemRelu", new ActivationLayer(Activation.RELU), "stemNorm");
+        ComputationGraph graph = new ComputationGraph(block(builder, 8, "stemRelu", "stemRelu")
                 .addLayer(
                         "pool",
                         new SubsamplingLayer.Builder(SubsamplingLayer.PoolingType.MAX)
@@ -239,6 +249,25 @@ class RepeatedPassesTest {
             plain.getLayer("bNorm").getParam("beta").addi(0.5);
             graph.getLayer("bNorm").getParam("beta").addi(0.5);
             assertRepeated(graph, plain, config(precision), 30);
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
+    void aNetworkIsSavedInTheMiddleAndTrainedBetweenTwoModes(Precision precision) throws Exception {
+        ComputationGraph graph = residual(WorkspaceMode.ENABLED);
+        AmpConfig config = config(precision);
+        for (int i = 0; i < 2; i++) {
+            ComputationGraph plain = graph.clone();
+            try (InferenceMode mode = MixedPrecision.inference(graph, config)) {
+                assertRepeated(graph, plain, config, 10 * i);
+                ByteArrayOutputStream saved = new ByteArrayOutputStream();
+                ModelSerializer.writeModel(graph, saved, true);
+                ComputationGraph restored =
+                        ModelSerializer.restoreComputationGraph(new ByteArrayInputStream(saved.toByteArray()), true);
+                assertArrayEquals(first(restored, config, input(2, 7)), numbers(graph.output(input(2, 7))[0]));
+            }
+            graph.fit(batch(8, 9 + i));
         }
     }
 
@@ -428,16 +457,9 @@ class RepeatedPassesTest {
     @ParameterizedTest
     @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void anotherInputEndsTheList(Precision precision) {
-        ComputationGraph plain = new ComputationGraph(Networks.builder(new Adam(1e-2))
-                .graphBuilder()
-                .addInputs("in", "other")
-                .addLayer("a", convolution(3, 3), "in")
-                .addLayer("aNorm", new BatchNormalization(), "a")
-                .addLayer("aRelu", new ActivationLayer(Activation.RELU), "aNorm")
-                .addLayer("b", convolution(3, 1), "aRelu")
-                .addLayer("bNorm", new BatchNormalization(), "b")
-                .addVertex("sum", new ElementWiseVertex(ElementWiseVertex.Op.Add), "bNorm", "other")
-                .addLayer("relu", new ActivationLayer(Activation.RELU), "sum")
+        ComputationGraphConfiguration.GraphBuilder builder =
+                Networks.builder(new Adam(1e-2)).graphBuilder().addInputs("in", "other");
+        ComputationGraph plain = new ComputationGraph(block(builder, 3, "in", "other")
                 .addLayer("out", softmax(), "relu")
                 .setOutputs("out")
                 .setInputTypes(InputType.convolutional(10, 10, 3), InputType.convolutional(10, 10, 3))

@@ -131,11 +131,9 @@ public final class ActivationMemory {
                 .array(new Kind(layout, required(workspaceMgr)));
     }
 
-    /** Returns whether memory of an array is in some place, or was when the array was made. */
-    public static boolean isInPlace(INDArray array) {
-        return array instanceof Lasting
-                || !array.isAttached()
-                || array.data().getParentWorkspace() instanceof MemoryAsWorkspace;
+    /** Returns whether memory of an array is in a workspace of DL4J's, which may use it again for another array. */
+    public static boolean isInWorkspace(INDArray array) {
+        return array.isAttached() && !(array.data().getParentWorkspace() instanceof MemoryAsWorkspace);
     }
 
     /** Returns an array with arbitrary content for a result that is copied before the layer's turn ends. */

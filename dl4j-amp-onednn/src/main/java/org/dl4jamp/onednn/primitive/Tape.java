@@ -46,7 +46,7 @@ public final class Tape implements PassRecorder, AutoCloseable {
         }
 
         boolean isInWorkspace() {
-            return owner instanceof INDArray array && !ActivationMemory.isInPlace(array);
+            return owner instanceof INDArray array && ActivationMemory.isInWorkspace(array);
         }
     }
 
