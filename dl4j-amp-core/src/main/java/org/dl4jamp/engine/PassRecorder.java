@@ -14,10 +14,10 @@ public interface PassRecorder {
     /** A noted part of a pass. */
     interface Recording extends AutoCloseable {
         /**
-         * Does again what was noted, for another input. The results are written to the arrays of then.
+         * Does again what was noted, for another input. Results are written to the same arrays.
          *
          * @param workspaceMgr of the first layer
-         * @return whether it was done. If not, the memory, the kernels or the kind of pass is another one than then
+         * @return whether it was done: not if memory, kernels or the kind of pass have changed since
          */
         boolean repeat(INDArray input, LayerWorkspaceMgr workspaceMgr);
 

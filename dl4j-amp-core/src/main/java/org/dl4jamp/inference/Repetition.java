@@ -21,12 +21,12 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * Repeats the layers from the first to the last of a stretch as one list of what the engine does, at the first layer's
- * turn. The others recognize such a pass by their input array, and return the array of before.
+ * turn. The others recognize such a pass by their input array, and return the result that was noted.
  *
  * <p>After some passes of one thread one is noted. In the next one the list is tried: it has to give the very numbers
- * that the layers compute after it. From then on it's repeated. It's dropped as soon as weights, memory, kernels or the
- * input's shape are others. Passes with masks, and those that don't return the network's outputs alone, are computed
- * layer by layer.
+ * that the layers compute after it. From then on it's repeated. It's dropped when weights, memory, kernels or the
+ * input's shape change. Passes with masks, and those that don't return the network's outputs alone, are computed layer
+ * by layer.
  *
  * <p>To be used by one thread at a time.
  */
