@@ -4,6 +4,7 @@ import java.util.Arrays;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.pooling.WindowGeometry;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.OneDnnLibrary;
 
 /**
  * A pointwise convolution without padding: the inner product of a matrix with a row of channels for each position. It
@@ -40,6 +41,11 @@ final class PixelPrimitives extends DensePrimitives {
         return isPointwise(geometry)
                 && weights >= FEWEST_WEIGHTS
                 && (isStrided(geometry) || positions(geometry) <= MOST_POSITIONS);
+    }
+
+    /** Returns whether gradients of the weights are possible so, and faster than oneDNN's convolution computes them. */
+    static boolean suitGradients(WindowGeometry geometry) {
+        return !OneDnnLibrary.hasAvx512() && isPointwise(geometry) && !isStrided(geometry);
     }
 
     private static boolean isPointwise(WindowGeometry geometry) {

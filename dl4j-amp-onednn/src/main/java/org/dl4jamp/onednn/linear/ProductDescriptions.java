@@ -47,6 +47,11 @@ record ProductDescriptions<F extends primitive_desc>(
     /** The argument of a primitive that is added to its products. */
     static final int SUMMAND = dnnl.DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE | dnnl.DNNL_ARG_SRC_1;
 
+    /** Returns the descriptions of the primitive for the weights' gradients. */
+    ProductDescriptions<?> gradients() {
+        return new ProductDescriptions<>(primitives.gradients(task.weights()), task, samples);
+    }
+
     private memory.desc input() {
         return primitives.seen(samples).descriptor();
     }

@@ -54,6 +54,7 @@ public final class ProductKernels implements AutoCloseable {
 
     private final OneDnnContext context;
     private final ProductDescriptions<?> descriptions;
+    private final ProductDescriptions<?> gradients;
     private final String what;
     private final InputSamples samples;
     private final ArrangedWeights weights;
@@ -89,6 +90,7 @@ public final class ProductKernels implements AutoCloseable {
         outputShape = task.output().shape();
         samples = primitives.samples(context, task.layer(), task.input());
         descriptions = new ProductDescriptions<>(primitives, task, samples.layout());
+        gradients = descriptions.gradients();
         memory.desc network = descriptions.network();
         memory.desc inner = descriptions.forward().weights_desc();
         if (copies.areKept()) {
@@ -109,10 +111,11 @@ public final class ProductKernels implements AutoCloseable {
         boolean adds = pass == Pass.WHOLE && descriptions.task().sum();
         String name = what + (adds ? " and a sum" : pass.suffix);
         return OneDnnContext.make(name, descriptions.task().work(), () -> {
-            primitive_desc description = descriptions.of(pass);
-            if (pass == Pass.BACKWARD_WEIGHTS) {
+            boolean ofWeights = pass == Pass.BACKWARD_WEIGHTS;
+            primitive_desc description = (ofWeights ? gradients : descriptions).of(pass);
+            if (ofWeights) {
                 weightGradient =
-                        ArrangedGradient.of(context, what, descriptions.network(), description.diff_weights_desc());
+                        ArrangedGradient.of(context, what, gradients.network(), description.diff_weights_desc());
             }
             if (pass.isForward) {
                 descriptions.written(context, pass).ifPresent(copy -> written.put(pass, copy));

@@ -51,6 +51,15 @@ interface ProductPrimitives<F extends primitive_desc> {
         return Layout.any(type, network.shape());
     }
 
+    /**
+     * Returns the primitives that compute the weights' gradients, of the same input and output.
+     *
+     * @param weights the layout of the network's weights
+     */
+    default ProductPrimitives<?> gradients(Layout weights) {
+        return this;
+    }
+
     F forward(memory.desc input, memory.desc weights, memory.desc bias, memory.desc output, primitive_attr attributes);
 
     primitive_desc backwardData(

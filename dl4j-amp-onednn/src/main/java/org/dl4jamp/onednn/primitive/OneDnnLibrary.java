@@ -64,8 +64,16 @@ public final class OneDnnLibrary {
 
     /** Returns whether this CPU has AVX2 or newer instructions; false if there is a {@link #failure}. */
     public static boolean hasAvx2() {
-        return failure().isEmpty()
-                && (dnnl.dnnl_get_effective_cpu_isa() & dnnl.dnnl_cpu_isa_avx2) == dnnl.dnnl_cpu_isa_avx2;
+        return has(dnnl.dnnl_cpu_isa_avx2);
+    }
+
+    /** Returns whether this CPU has AVX-512 or newer instructions; false if there is a {@link #failure}. */
+    public static boolean hasAvx512() {
+        return has(dnnl.dnnl_cpu_isa_avx512_core);
+    }
+
+    private static boolean has(int instructions) {
+        return failure().isEmpty() && (dnnl.dnnl_get_effective_cpu_isa() & instructions) == instructions;
     }
 
     /**
