@@ -188,7 +188,10 @@ public record ConvolutionForm(
         boolean byPixels = keepsWeights
                 ? PixelPrimitives.suitKept(geometry, weights.length())
                 : PixelPrimitives.suit(geometry, minibatch);
-        return byPixels ? new PixelPrimitives(geometry, keepsWeights) : convolution(Source.INPUT, geometry);
+        return byPixels
+                ? new PixelPrimitives(geometry, keepsWeights)
+                : new ConvolutionPrimitives<>(
+                        ConvolutionKind.CONVOLUTION, Source.INPUT, geometry, PixelPrimitives.suitGradients(geometry));
     }
 
     private static ProductPrimitives<?> convolution(Source source, WindowGeometry geometry) {

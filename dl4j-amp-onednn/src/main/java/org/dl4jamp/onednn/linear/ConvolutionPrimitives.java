@@ -15,9 +15,15 @@ import org.dl4jamp.onednn.primitive.SideBySide;
  *
  * @param source the numbers that the windows cover
  * @param geometry the windows, over what they cover
+ * @param gradientsByPixels whether {@link PixelPrimitives} compute the weights' gradients
  */
-record ConvolutionPrimitives<F extends primitive_desc>(ConvolutionKind<F> kind, Source source, WindowGeometry geometry)
+record ConvolutionPrimitives<F extends primitive_desc>(
+        ConvolutionKind<F> kind, Source source, WindowGeometry geometry, boolean gradientsByPixels)
         implements ProductPrimitives<F> {
+    ConvolutionPrimitives(ConvolutionKind<F> kind, Source source, WindowGeometry geometry) {
+        this(kind, source, geometry, false);
+    }
+
     /** The numbers that windows cover. */
     enum Source {
         INPUT,
@@ -90,18 +96,9 @@ record ConvolutionPrimitives<F extends primitive_desc>(ConvolutionKind<F> kind, 
                 : Optional.empty();
     }
 
-    /**
-     * Returns a product of pixels for pointwise windows where oneDNN has no AVX-512: its gradient takes 0.5 to 1 of the
-     * convolution's time there (measured on a Zen 3).
-     */
     @Override
-    public ProductPrimitives<?> gradients(Layout weights) {
-        boolean isGrouped = weights.shape().length > geometry.axes().size() + 2;
-        boolean byPixels = kind.equals(ConvolutionKind.CONVOLUTION)
-                && source == Source.INPUT
-                && !isGrouped
-                && PixelPrimitives.suitGradients(geometry);
-        return byPixels ? new PixelPrimitives(geometry, false) : this;
+    public ProductPrimitives<?> gradients() {
+        return gradientsByPixels ? new PixelPrimitives(geometry, false) : this;
     }
 
     @Override

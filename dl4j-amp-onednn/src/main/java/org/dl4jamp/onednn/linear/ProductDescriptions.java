@@ -47,9 +47,9 @@ record ProductDescriptions<F extends primitive_desc>(
     /** The argument of a primitive that is added to its products. */
     static final int SUMMAND = dnnl.DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE | dnnl.DNNL_ARG_SRC_1;
 
-    /** Returns the descriptions of the primitive for the weights' gradients. */
-    ProductDescriptions<?> gradients() {
-        return new ProductDescriptions<>(primitives.gradients(task.weights()), task, samples);
+    /** Returns the descriptions from which a pass is made. */
+    ProductDescriptions<?> making(Pass pass) {
+        return pass == Pass.BACKWARD_WEIGHTS ? new ProductDescriptions<>(primitives.gradients(), task, samples) : this;
     }
 
     private memory.desc input() {

@@ -54,7 +54,6 @@ public final class ProductKernels implements AutoCloseable {
 
     private final OneDnnContext context;
     private final ProductDescriptions<?> descriptions;
-    private final ProductDescriptions<?> gradients;
     private final String what;
     private final InputSamples samples;
     private final ArrangedWeights weights;
@@ -90,7 +89,6 @@ public final class ProductKernels implements AutoCloseable {
         outputShape = task.output().shape();
         samples = primitives.samples(context, task.layer(), task.input());
         descriptions = new ProductDescriptions<>(primitives, task, samples.layout());
-        gradients = descriptions.gradients();
         memory.desc network = descriptions.network();
         memory.desc inner = descriptions.forward().weights_desc();
         if (copies.areKept()) {
@@ -111,11 +109,10 @@ public final class ProductKernels implements AutoCloseable {
         boolean adds = pass == Pass.WHOLE && descriptions.task().sum();
         String name = what + (adds ? " and a sum" : pass.suffix);
         return OneDnnContext.make(name, descriptions.task().work(), () -> {
-            boolean ofWeights = pass == Pass.BACKWARD_WEIGHTS;
-            primitive_desc description = (ofWeights ? gradients : descriptions).of(pass);
-            if (ofWeights) {
-                weightGradient =
-                        ArrangedGradient.of(context, what, gradients.network(), description.diff_weights_desc());
+            ProductDescriptions<?> making = descriptions.making(pass);
+            primitive_desc description = making.of(pass);
+            if (pass == Pass.BACKWARD_WEIGHTS) {
+                weightGradient = ArrangedGradient.of(context, what, making.network(), description.diff_weights_desc());
             }
             if (pass.isForward) {
                 descriptions.written(context, pass).ifPresent(copy -> written.put(pass, copy));

@@ -51,12 +51,8 @@ interface ProductPrimitives<F extends primitive_desc> {
         return Layout.any(type, network.shape());
     }
 
-    /**
-     * Returns the primitives that compute the weights' gradients, of the same input and output.
-     *
-     * @param weights the layout of the network's weights
-     */
-    default ProductPrimitives<?> gradients(Layout weights) {
+    /** Returns the primitives that compute the weights' gradients, of the same input and output. */
+    default ProductPrimitives<?> gradients() {
         return this;
     }
 
