@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Random;
 import net.jqwik.api.RandomGenerator;
 import net.jqwik.api.Shrinkable;
+import org.dl4jamp.inference.Repetition;
 import org.dl4jamp.randomized.DifferentialCheck.Outcome;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -58,16 +59,18 @@ final class RandomizedRun {
     /** Plays the scenarios, and fails if mixed precision differs from stock DL4J in one. */
     void assertNoDifference() {
         Long single = Long.getLong("amp.random.seed");
+        long repeatedBefore = Repetition.repeated();
         try (QuietLogs quiet = new QuietLogs()) {
             playAll(single);
         }
         LOG.info(
                 "{} scenarios, {} observations, stock DL4J failed in {}, {} differences were no larger than rounding"
-                        + " makes",
+                        + " makes, {} passes were repeated as lists",
                 played,
                 compared,
                 stockFailures,
-                illConditioned);
+                illConditioned,
+                Repetition.repeated() - repeatedBefore);
         assertTrue(failures.isEmpty(), () -> failures.size() + " fail:\n" + String.join("\n", failures));
         assertTrue(compared > 0 || single != null, "nothing was compared");
     }
