@@ -186,12 +186,14 @@ public record ConvolutionForm(
         }
         // Weights that are kept are arranged once: a convolution's own order costs nothing then.
         boolean byPixels = keepsWeights
-                ? PixelPrimitives.suitKept(geometry, weights.length())
+                ? PixelPrimitives.suitKept(geometry, weights.length(), OneDnnLibrary.isAvx2())
                 : PixelPrimitives.suit(geometry, minibatch);
-        return byPixels
-                ? new PixelPrimitives(geometry, keepsWeights)
-                : new ConvolutionPrimitives<>(
-                        ConvolutionKind.CONVOLUTION, Source.INPUT, geometry, PixelPrimitives.suitGradients(geometry));
+        if (byPixels) {
+            return new PixelPrimitives(geometry, keepsWeights);
+        }
+        return keepsWeights
+                ? ConvolutionPrimitives.inference(geometry, input.shape()[1])
+                : ConvolutionPrimitives.training(geometry);
     }
 
     private static ProductPrimitives<?> convolution(Source source, WindowGeometry geometry) {

@@ -36,9 +36,14 @@ final class PixelPrimitives extends DensePrimitives {
         return isPointwise(geometry) && (isStrided(geometry) || minibatch * positions(geometry) <= MOST_PIXELS);
     }
 
-    /** Returns the same for {@code weights} numbers that are arranged once. */
-    static boolean suitKept(WindowGeometry geometry, long weights) {
-        return isPointwise(geometry)
+    /**
+     * Returns the same for {@code weights} numbers that are arranged once.
+     *
+     * @param isAvx2 whether the CPU has AVX2, and no AVX-512: then a convolution isn't slower
+     */
+    static boolean suitKept(WindowGeometry geometry, long weights, boolean isAvx2) {
+        return !isAvx2
+                && isPointwise(geometry)
                 && weights >= FEWEST_WEIGHTS
                 && (isStrided(geometry) || positions(geometry) <= MOST_POSITIONS);
     }
@@ -48,10 +53,10 @@ final class PixelPrimitives extends DensePrimitives {
      * they take 0.5 to 1 of its time (measured on a Zen 3), with older instructions as long.
      */
     static boolean suitGradients(WindowGeometry geometry) {
-        return OneDnnLibrary.hasAvx2() && !OneDnnLibrary.hasAvx512() && isPointwise(geometry) && !isStrided(geometry);
+        return OneDnnLibrary.isAvx2() && isPointwise(geometry) && !isStrided(geometry);
     }
 
-    private static boolean isPointwise(WindowGeometry geometry) {
+    static boolean isPointwise(WindowGeometry geometry) {
         return geometry.axes().stream().allMatch(axis -> axis.kernel() == 1 && axis.before() == 0 && axis.after() == 0);
     }
 

@@ -168,7 +168,7 @@ public class OneDnnContext implements AutoCloseable {
      * Returns the same primitive in the fastest of oneDNN's implementations that isn't generated for a shape. oneDNN
      * lists them by speed.
      */
-    public static primitive_desc withoutGeneratedCode(primitive_desc descriptor) {
+    public static <F extends primitive_desc> F withoutGeneratedCode(F descriptor) {
         while (!descriptor.impl_info_str().getString().matches("(conv:)?(gemm|ref).*")) {
             if (!descriptor.next_impl()) {
                 throw new AmpException("oneDNN has no implementation besides "
@@ -176,6 +176,21 @@ public class OneDnnContext implements AutoCloseable {
             }
         }
         return descriptor;
+    }
+
+    /**
+     * Returns a primitive in the fastest of oneDNN's implementations that have a name: in its first one if none has it.
+     *
+     * @param name how oneDNN's name of the implementation begins
+     */
+    public static <F extends primitive_desc> F named(String name, Supplier<F> first) {
+        F named = first.get();
+        while (!named.impl_info_str().getString().startsWith(name)) {
+            if (!named.next_impl()) {
+                return first.get();
+            }
+        }
+        return named;
     }
 
     /** Returns how many of oneDNN's objects were made in this process: not once while shapes stay the same. */

@@ -63,12 +63,13 @@ class PixelPrimitivesTest {
     @Test
     void weightsThatAreKeptSuitStridesAndSmallImagesWhateverTheMinibatch() {
         long many = 1 << 14;
-        assertTrue(PixelPrimitives.suitKept(geometry(1, 1, 0, 8, 8), many));
-        assertTrue(PixelPrimitives.suitKept(geometry(1, 2, 0, 50, 50), many));
-        assertFalse(PixelPrimitives.suitKept(geometry(1, 1, 0, 8, 9), many), "large images");
-        assertFalse(PixelPrimitives.suitKept(geometry(1, 2, 0, 8, 8), many - 1), "few weights");
-        assertFalse(PixelPrimitives.suitKept(geometry(3, 1, 0, 8, 8), many), "a window of several positions");
-        assertFalse(PixelPrimitives.suitKept(geometry(1, 1, 1, 4, 4), many), "padding");
+        assertTrue(PixelPrimitives.suitKept(geometry(1, 1, 0, 8, 8), many, false));
+        assertTrue(PixelPrimitives.suitKept(geometry(1, 2, 0, 50, 50), many, false));
+        assertFalse(PixelPrimitives.suitKept(geometry(1, 1, 0, 8, 9), many, false), "large images");
+        assertFalse(PixelPrimitives.suitKept(geometry(1, 2, 0, 8, 8), many - 1, false), "few weights");
+        assertFalse(PixelPrimitives.suitKept(geometry(3, 1, 0, 8, 8), many, false), "a window of several positions");
+        assertFalse(PixelPrimitives.suitKept(geometry(1, 1, 1, 4, 4), many, false), "padding");
+        assertFalse(PixelPrimitives.suitKept(geometry(1, 2, 0, 50, 50), many, true), "AVX2");
     }
 
     private static ConvolutionLayer pointwise(int out, int stride, CNN2DFormat format) {
