@@ -22,7 +22,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>In a build the scenarios are always the same, as many of the first as fit into the time.
  * {@code -Damp.random.minutes=60} runs new ones for an hour, with {@code -Damp.random.first=...} from that seed on, and
- * {@code -Damp.random.seed=...} the one of a failure's message.
+ * {@code -Damp.random.seed=...} the one of a failure's message. These two play some scenarios once more, with a network
+ * that begins with layers which inference computes at once: engines repeat its passes.
  */
 final class RandomizedRun {
     private static final Logger LOG = LoggerFactory.getLogger(RandomizedRun.class);
@@ -107,9 +108,21 @@ final class RandomizedRun {
         }
     }
 
+    /** Returns whether the scenarios are those of each build, whose time is short. */
+    private static boolean isOfBuild() {
+        return Long.getLong("amp.random.seed") == null && Integer.getInteger("amp.random.minutes") == null;
+    }
+
     private void play(long seed) {
         remember(seed);
         Shrinkable<Scenario> drawn = scenarios.next(new Random(seed * 0x9E3779B97F4A7C15L));
+        play(seed, drawn);
+        if (!isOfBuild() && drawn.value().mayRepeatPasses()) {
+            play(seed, drawn.map(ScenarioGenerator::beginningWithAGroup));
+        }
+    }
+
+    private void play(long seed, Shrinkable<Scenario> drawn) {
         Outcome outcome = DifferentialCheck.of(drawn.value(), playing, engines);
         played++;
         compared += outcome.compared();

@@ -93,6 +93,14 @@ record Scenario(
         return calls.stream().anyMatch(step -> step.call() == call);
     }
 
+    /** Returns whether engines would repeat passes if the network began with layers that are computed at once. */
+    boolean mayRepeatPasses() {
+        return makes(Call.INFERENCE)
+                && (input == Family.IMAGES || input == Family.VECTORS)
+                && !has(Option.NO_WORKSPACES)
+                && !has(Option.ACCUMULATION);
+    }
+
     /** Returns how many calls of {@code fit} make a step. */
     int microBatches() {
         return has(Option.ACCUMULATION) ? new Draw(seed ^ 11).between(2, 4) : 1;

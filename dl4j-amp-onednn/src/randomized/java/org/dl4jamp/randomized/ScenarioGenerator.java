@@ -9,10 +9,13 @@ import java.util.stream.Stream;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.Combinators;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
+import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.randomized.Part.Family;
 import org.dl4jamp.randomized.Part.LayerPart;
 import org.dl4jamp.randomized.Scenario.Gene;
 import org.dl4jamp.randomized.Scenario.Step;
+import org.nd4j.linalg.activations.impl.ActivationIdentity;
 
 /** jqwik's generators of scenarios. */
 final class ScenarioGenerator {
@@ -93,6 +96,33 @@ final class ScenarioGenerator {
                 .filter(layer -> layer.name().equals(name))
                 .findAny()
                 .orElseThrow();
+    }
+
+    /**
+     * Returns a scenario whose network begins with layers that inference computes at once: engines repeat the passes of
+     * such networks only, and layers that are drawn one by one hardly ever make one.
+     */
+    static Scenario beginningWithAGroup(Scenario drawn) {
+        String product = drawn.input() == Family.IMAGES ? "convolution" : "dense";
+        List<Gene> parts = new ArrayList<>(List.of(
+                new Gene(withoutFunction(layer(product)), drawn.seed() + 1),
+                new Gene(layer("batchNormalization"), drawn.seed() + 2)));
+        if (drawn.seed() % 3 == 0) {
+            parts.add(new Gene(layer("activation"), drawn.seed() + 3));
+        }
+        // Behind the group it has to be the engine that reads its result.
+        parts.add(new Gene(layer(product), drawn.seed() + 4));
+        parts.addAll(drawn.parts());
+        return new Scenario(
+                drawn.graph(), drawn.input(), drawn.updater(), drawn.options(), parts, drawn.calls(), drawn.seed());
+    }
+
+    private static LayerPart withoutFunction(LayerPart part) {
+        return new LayerPart(part.name(), part.families(), (draw, type) -> {
+            Layer layer = part.maker().make(draw, type);
+            ((BaseLayer) layer).setActivationFn(new ActivationIdentity());
+            return layer;
+        });
     }
 
     private static List<Family> reachable(Family input) {
