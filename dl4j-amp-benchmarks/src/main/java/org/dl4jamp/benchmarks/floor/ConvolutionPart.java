@@ -1,6 +1,7 @@
 package org.dl4jamp.benchmarks.floor;
 
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.bytedeco.dnnl.convolution_backward_data;
 import org.bytedeco.dnnl.convolution_backward_weights;
 import org.bytedeco.dnnl.convolution_forward;
@@ -16,6 +17,7 @@ import org.dl4jamp.benchmarks.tape.Tape;
 /** A convolution with its bias, and with ReLU if that follows. */
 final class ConvolutionPart extends ProductPart {
     private static final dnnl.algorithm ALGORITHM = dnnl.algorithm.convolution_direct;
+    private static final long MOST_CHANNELS_OF_SECOND = 4;
 
     private final Tape tape;
     private final Flow input;
@@ -62,6 +64,32 @@ final class ConvolutionPart extends ProductPart {
         return new long[] {
             input.size(0), weights.size(0), window.outputHeight(input.size(2)), window.outputWidth(input.size(3))
         };
+    }
+
+    /**
+     * Returns the fastest implementation that was found for inference. With AVX2 it isn't oneDNN's first one for
+     * windows of one position, and for few channels of the input.
+     *
+     * @param weights the shape of the weights, {@code [out, in, height, width]}
+     */
+    static convolution_forward.primitive_desc fastest(
+            long[] weights, Supplier<convolution_forward.primitive_desc> first) {
+        convolution_forward.primitive_desc description = first.get();
+        boolean isPointwise = weights[2] * weights[3] == 1;
+        if (!isAvx2(description) || (!isPointwise && weights[1] > MOST_CHANNELS_OF_SECOND)) {
+            return description;
+        }
+        String name = isPointwise ? "jit_1x1:" : "jit:";
+        while (!description.impl_info_str().getString().startsWith(name)) {
+            if (!description.next_impl()) {
+                return first.get();
+            }
+        }
+        return description;
+    }
+
+    private static boolean isAvx2(primitive_desc description) {
+        return description.impl_info_str().getString().endsWith(":avx2");
     }
 
     private static Flow output(Tape tape, Flow input, Window window, Tensor weights) {

@@ -4,7 +4,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
-import java.util.function.Supplier;
 import org.bytedeco.dnnl.binary;
 import org.bytedeco.dnnl.convolution_forward;
 import org.bytedeco.dnnl.global.dnnl;
@@ -29,8 +28,6 @@ import org.dl4jamp.benchmarks.tape.Tape;
 final class InferencePass {
     private static final dnnl.prop_kind INFERENCE = dnnl.prop_kind.forward_inference;
     private static final long[] NO_GAPS = {0, 0};
-
-    private static final long MOST_CHANNELS_OF_SECOND = 4;
 
     private final Tape tape;
     private final Memories memories;
@@ -135,7 +132,7 @@ final class InferencePass {
                 return output;
             }
         }
-        convolution_forward.primitive_desc description = fastest(
+        convolution_forward.primitive_desc description = ConvolutionPart.fastest(
                 product.weights().shape(),
                 () -> new convolution_forward.primitive_desc(
                         tape.cpu(),
@@ -152,32 +149,6 @@ final class InferencePass {
                         false));
         add(stage, input, product, plain, description, output);
         return output;
-    }
-
-    /**
-     * Returns the fastest implementation that was found. With AVX2 it isn't oneDNN's first one for windows of one
-     * position, and for few channels of the input.
-     *
-     * @param weights the shape of the weights, {@code [out, in, height, width]}
-     */
-    private static convolution_forward.primitive_desc fastest(
-            long[] weights, Supplier<convolution_forward.primitive_desc> first) {
-        convolution_forward.primitive_desc description = first.get();
-        boolean isPointwise = weights[2] * weights[3] == 1;
-        if (!isAvx2(description) || (!isPointwise && weights[1] > MOST_CHANNELS_OF_SECOND)) {
-            return description;
-        }
-        String name = isPointwise ? "jit_1x1:" : "jit:";
-        while (!description.impl_info_str().getString().startsWith(name)) {
-            if (!description.next_impl()) {
-                return first.get();
-            }
-        }
-        return description;
-    }
-
-    private static boolean isAvx2(primitive_desc description) {
-        return description.impl_info_str().getString().endsWith(":avx2");
     }
 
     private Flow dense(Stage stage, Flow input) {

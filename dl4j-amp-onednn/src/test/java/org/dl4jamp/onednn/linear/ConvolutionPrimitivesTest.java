@@ -83,7 +83,7 @@ class ConvolutionPrimitivesTest {
 
     @Test
     void theFirstImplementationIsTakenWhereTheFastestIsNot() {
-        // oneDNN has no pointwise one for steps that don't reach the last row.
+        // oneDNN has no pointwise one for images whose size isn't a multiple of the stride.
         assertImplementation("", 1, 2, 7, 1024);
     }
 
