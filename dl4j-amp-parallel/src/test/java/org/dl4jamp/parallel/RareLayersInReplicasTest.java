@@ -3,8 +3,11 @@ package org.dl4jamp.parallel;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.deeplearning4j.parallelism.ParallelWrapper.TrainingMode;
@@ -12,9 +15,11 @@ import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.RareLayers;
+import org.dl4jamp.onednn.RefusingEngine;
 import org.dl4jamp.onednn.user.SquaredRelu;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -34,27 +39,46 @@ class RareLayersInReplicasTest {
     @ParameterizedTest
     @EnumSource
     void averagedReplicasAreStockNetworksAveragedByHand(RareLayers rare) throws Exception {
+        AmpConfig config = config("onednn");
+        assertEachLayerHasAKernel(rare, config);
+        int passes = SquaredRelu.Kernel.PASSES.get();
+        assertAreAveragedByHand(rare, config);
+        assertEquals(rare == RareLayers.OWN, SquaredRelu.Kernel.PASSES.get() > passes);
+    }
+
+    /** DL4J's layers compute in the middle of a replica's step, in the first one and in those after it. */
+    @ParameterizedTest
+    @EnumSource
+    void soTheyAreWhereOneDnnRefusesEveryThirdKernel(RareLayers rare, @TempDir Path folder) throws IOException {
+        AtomicInteger refused = new AtomicInteger();
+        RefusingEngine.refuse(asked -> asked % 3 == 1 && refused.incrementAndGet() > 0);
+        RefusingEngine.whileFound(folder, () -> assertAreAveragedByHand(rare, config(RefusingEngine.NAME)));
+        assertTrue(refused.get() > 1, refused::toString);
+    }
+
+    private static AmpConfig config(String engine) {
+        return AmpConfig.builder().engine(engine).precision(Precision.FLOAT).build();
+    }
+
+    private static void assertAreAveragedByHand(RareLayers rare, AmpConfig config) {
         MultiLayerNetwork net = Networks.init(rare.network());
         List<DataSet> batches = new ArrayList<>();
         for (int i = 0; i < BATCHES; i++) {
             batches.add(i == BROKEN ? rare.brokenBatch(EXAMPLES, i) : rare.batch(EXAMPLES, i));
         }
-        AmpConfig config =
-                AmpConfig.builder().engine("onednn").precision(Precision.FLOAT).build();
-        assertEachLayerHasAKernel(rare, config);
-        int passes = SquaredRelu.Kernel.PASSES.get();
         try (ParallelWrapper wrapper = Replicas.wrapper(net, 2, TrainingMode.AVERAGING);
                 AmpReplicas amp = AmpReplicas.installIn(wrapper, config)) {
             wrapper.fit(Replicas.iterator(batches));
             for (ReplicaState state : amp.states()) {
-                assertEquals("onednn", state.engine());
+                assertEquals(config.engine(), state.engine());
                 assertEquals(BATCHES / 2, state.stepsTaken() + state.stepsSkipped(), state::toString);
             }
             assertEquals(
                     List.of(0L, 1L),
                     amp.states().stream().map(ReplicaState::stepsSkipped).toList());
+        } catch (Exception e) {
+            throw new AssertionError(e);
         }
-        assertEquals(rare == RareLayers.OWN, SquaredRelu.Kernel.PASSES.get() > passes);
         INDArray expected = averagedByHand(rare, batches);
         double error = expected.distance2(net.params());
         double most = 1e-5 * expected.norm2Number().doubleValue();

@@ -48,6 +48,12 @@ class RareLayersOnSparkTest {
     @ParameterizedTest
     @EnumSource
     void aTasksStepsAreThoseOfStock(RareLayers rare) {
+        int passes = SquaredRelu.Kernel.PASSES.get();
+        assertStepsAreThoseOfStock(context, rare, "onednn");
+        assertEquals(rare == RareLayers.OWN, SquaredRelu.Kernel.PASSES.get() > passes);
+    }
+
+    static void assertStepsAreThoseOfStock(JavaSparkContext context, RareLayers rare, String engine) {
         List<DataSet> batches = new ArrayList<>(Collections.nCopies(STEPS, rare.batch(Blobs.BATCH, 1)));
         MultiLayerNetwork stock = new MultiLayerNetwork(rare.network());
         stock.init();
@@ -55,8 +61,7 @@ class RareLayersOnSparkTest {
         // Whatever order the batches come in: a skipped step changes nothing.
         batches.add(rare.brokenBatch(Blobs.BATCH, 2));
         AmpConfig config =
-                AmpConfig.builder().engine("onednn").precision(Precision.FLOAT).build();
-        int passes = SquaredRelu.Kernel.PASSES.get();
+                AmpConfig.builder().engine(engine).precision(Precision.FLOAT).build();
         SparkAmp amp = SparkAmp.on(context);
         SparkDl4jMultiLayer spark = new SparkDl4jMultiLayer(
                 context,
@@ -66,11 +71,10 @@ class RareLayersOnSparkTest {
         SparkReport report = amp.report();
         assertEquals(STEPS, report.stepsTaken(), report::toString);
         assertEquals(1, report.stepsSkipped(), report::toString);
-        assertEquals("onednn", report.executors().get(0).engine(), report::toString);
-        assertEquals(rare == RareLayers.OWN, SquaredRelu.Kernel.PASSES.get() > passes);
+        assertEquals(engine, report.executors().get(0).engine(), report::toString);
         INDArray expected = stock.params();
         double error = expected.distance2(spark.getNetwork().params());
         double most = 1e-5 * expected.norm2Number().doubleValue();
-        assertTrue(error <= most, () -> error + " beside " + most);
+        assertTrue(error <= most, () -> rare + ": " + error + " beside " + most);
     }
 }
