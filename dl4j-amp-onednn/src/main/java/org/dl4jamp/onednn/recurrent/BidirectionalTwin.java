@@ -19,6 +19,7 @@ import org.dl4jamp.onednn.cell.SequenceMemory;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.twin.Noise;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.base.Preconditions;
@@ -168,7 +169,16 @@ class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
         Inputs inputs = inputs(memory);
         INDArray one = forwards.outputs(inputs.forwards(), training, workspaceMgr);
         INDArray other = onward(backwards.outputs(inputs.backwards(), training, workspaceMgr), memory);
-        return featuresFirst(merge.forward(one, other, training, workspaceMgr).permute(1, 2, 0));
+        return featuresFirst(merge.forward(one, other, training || isNoisyInBackward(), workspaceMgr)
+                .permute(1, 2, 0));
+    }
+
+    /**
+     * Returns whether a backward pass after inference has other weights than the forward pass, whose outputs DL4J
+     * merges the errors with: DL4J draws weight noise then.
+     */
+    private boolean isNoisyInBackward() {
+        return !context.infers() && (Noise.isIn(forwards.layerConf()) || Noise.isIn(backwards.layerConf()));
     }
 
     /**

@@ -85,7 +85,15 @@ class NoiseTest {
             if (layer instanceof Bidirectional both) {
                 return List.of(both.getFwd(), both.getBwd());
             }
-            return List.of(layer instanceof FrozenLayerWithBackprop frozen ? frozen.getUnderlying() : layer);
+            return layer instanceof FrozenLayerWithBackprop frozen ? parts(frozen.getUnderlying()) : List.of(layer);
+        }
+
+        /** A layer that learns from the gradient that a frozen layer passes on. */
+        private Layer below() {
+            if (input == SEQUENCES) {
+                return new SimpleRnn.Builder().nOut(5).build();
+            }
+            return input == IMAGES ? window(new ConvolutionLayer.Builder(2, 2)).build() : dense().build();
         }
 
         private Layer head() {
@@ -98,6 +106,9 @@ class NoiseTest {
         private MultiLayerNetwork network(IWeightNoise noise, IWeightNoise ofHead) {
             NeuralNetConfiguration.ListBuilder list =
                     Networks.builder(new Sgd(0.05)).list();
+            if (layer instanceof FrozenLayerWithBackprop) {
+                list.layer(below());
+            }
             list.layer(with(noise).layer);
             if (input == IMAGES || input == VOLUMES) {
                 list.layer(new GlobalPoolingLayer());
@@ -160,7 +171,18 @@ class NoiseTest {
                 Kind.of(new GravesLSTM.Builder().nOut(4).build(), SEQUENCES),
                 Kind.of(new GravesBidirectionalLSTM.Builder().nOut(4).build(), SEQUENCES),
                 Kind.of(new SimpleRnn.Builder().nOut(4).build(), SEQUENCES),
-                Kind.of(new Bidirectional(new LSTM.Builder().nOut(4).build()), SEQUENCES));
+                Kind.of(new Bidirectional(new LSTM.Builder().nOut(4).build()), SEQUENCES),
+                frozen(Bidirectional.Mode.ADD, new LSTM.Builder().nOut(4).build()),
+                frozen(Bidirectional.Mode.AVERAGE, new LSTM.Builder().nOut(4).build()),
+                frozen(
+                        Bidirectional.Mode.CONCAT,
+                        new SimpleRnn.Builder().nOut(4).build()),
+                frozen(Bidirectional.Mode.MUL, new LSTM.Builder().nOut(4).build()),
+                frozen(Bidirectional.Mode.MUL, new SimpleRnn.Builder().nOut(4).build()));
+    }
+
+    private static Kind frozen(Bidirectional.Mode mode, Layer direction) {
+        return Kind.of(new FrozenLayerWithBackprop(new Bidirectional(mode, direction)), SEQUENCES);
     }
 
     private static DenseLayer.Builder dense() {
@@ -198,7 +220,8 @@ class NoiseTest {
         return Stream.of(
                 Kind.of(dense().build(), VECTORS),
                 Kind.of(window(new ConvolutionLayer.Builder(3, 3)).build(), IMAGES),
-                Kind.of(new LSTM.Builder().nOut(4).build(), SEQUENCES));
+                Kind.of(new LSTM.Builder().nOut(4).build(), SEQUENCES),
+                frozen(Bidirectional.Mode.MUL, new SimpleRnn.Builder().nOut(4).build()));
     }
 
     @ParameterizedTest
