@@ -93,7 +93,10 @@ class NoiseTest {
             if (input == SEQUENCES) {
                 return new SimpleRnn.Builder().nOut(5).build();
             }
-            return input == IMAGES ? window(new ConvolutionLayer.Builder(2, 2)).build() : dense().build();
+            if (input == IMAGES) {
+                return window(new ConvolutionLayer.Builder(2, 2)).build();
+            }
+            return input == VOLUMES ? window(new Convolution3D.Builder(1, 1, 1)).build() : dense().build();
         }
 
         private Layer head() {
@@ -202,7 +205,7 @@ class NoiseTest {
 
     /** Weights alone, and biases in inference, too, unless DL4J fails on them. */
     private static List<IWeightNoise> noises(Kind kind) {
-        boolean hasBias = !(kind.layer instanceof DenseLayer dense) || dense.hasBias();
+        boolean hasBias = !(Kind.parts(kind.layer).get(0) instanceof DenseLayer dense) || dense.hasBias();
         ISchedule probability = new MapSchedule(ScheduleType.ITERATION, Map.of(0, 0.5, 2, 0.8));
         return List.of(new DropConnect(probability), new WeightNoise(new NormalDistribution(1, 0.3), hasBias, false));
     }
@@ -230,9 +233,14 @@ class NoiseTest {
         assertTrainsAndComputesAsInStockDl4j(kind);
     }
 
+    static Stream<Kind> frozen() {
+        return kinds().filter(kind -> !(kind.layer instanceof FrozenLayerWithBackprop) && !kind.truncated)
+                .map(kind -> Kind.of(new FrozenLayerWithBackprop(kind.layer), kind.input));
+    }
+
     @Tag("long")
     @ParameterizedTest
-    @MethodSource("kinds")
+    @MethodSource({"kinds", "frozen"})
     void eachLayerDrawsItsNoiseInTheOrderOfDl4js(Kind kind) {
         assertTrainsAndComputesAsInStockDl4j(kind);
     }
