@@ -19,7 +19,6 @@ import org.dl4jamp.onednn.cell.SequenceMemory;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.twin.Noise;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.base.Preconditions;
@@ -169,28 +168,9 @@ class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
         Inputs inputs = inputs(memory);
         INDArray one = forwards.outputs(inputs.forwards(), training, workspaceMgr);
         INDArray other = onward(backwards.outputs(inputs.backwards(), training, workspaceMgr), memory);
-        return featuresFirst(merge.forward(one, other, training || isNoisyInBackward(), workspaceMgr)
-                .permute(1, 2, 0));
-    }
-
-    /**
-     * Returns whether a backward pass after inference has other weights than the forward pass, whose outputs DL4J
-     * merges the errors with: DL4J draws weight noise then.
-     */
-    private boolean isNoisyInBackward() {
-        return !context.infers() && (Noise.isIn(forwards.layerConf()) || Noise.isIn(backwards.layerConf()));
-    }
-
-    /**
-     * A backward pass may follow a forward pass that wasn't for training: that of a frozen layer through which
-     * gradients flow isn't.
-     */
-    private void prepareBackward(Inputs inputs, SequenceMemory memory, LayerWorkspaceMgr workspaceMgr) {
-        if (!merge.isReadyForBackward()) {
-            INDArray one = forwards.outputsAgain(inputs.forwards(), workspaceMgr);
-            INDArray turned = backwards.outputsAgain(inputs.backwards(), workspaceMgr);
-            merge.keep(one, onward(turned, memory));
-        }
+        // A backward pass may follow one that isn't for training: that of a frozen layer isn't.
+        boolean keeps = !context.infers();
+        return featuresFirst(merge.forward(one, other, keeps, workspaceMgr).permute(1, 2, 0));
     }
 
     @Override
@@ -209,7 +189,6 @@ class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
                 inputs.forwards().size(0),
                 layer.getMode() == Bidirectional.Mode.CONCAT ? 2 * units : units,
                 inputs.forwards().size(2));
-        prepareBackward(inputs, memory, workspaceMgr);
         INDArray error = forwards.passes().timeFirst(featuresFirst(epsilon), type, memory);
         DirectionMerge.Errors errors = merge.backward(error, memory);
         INDArray next =

@@ -83,22 +83,17 @@ final class DirectionMerge implements AutoCloseable {
         return merged;
     }
 
-    /** Returns whether the outputs of the two directions are kept for {@link #backward}. */
-    boolean isReadyForBackward() {
-        return mode != Bidirectional.Mode.MUL || forwardOutputs != null;
-    }
-
     /**
      * Keeps the outputs of the two directions for {@link #backward}. As in DL4J's layer, they're outside workspaces.
      */
-    void keep(INDArray one, INDArray other) {
+    private void keep(INDArray one, INDArray other) {
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             forwardOutputs = one.dup();
             backwardOutputs = other.dup();
         }
     }
 
-    /** Runs the backward pass, when {@linkplain #isReadyForBackward it can be done}. */
+    /** Runs the backward pass of a forward pass that has kept what it needs. */
     Errors backward(INDArray error, SequenceMemory memory) {
         return switch (mode) {
             case ADD -> new Errors(error, error);

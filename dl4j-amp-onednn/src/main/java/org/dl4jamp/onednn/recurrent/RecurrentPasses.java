@@ -115,16 +115,6 @@ final class RecurrentPasses implements AutoCloseable {
         return trace.outputsOfSteps();
     }
 
-    /** Returns the outputs of a forward pass again, for a backward pass after inference, and keeps the trace. */
-    INDArray outputsAgain(Sequences sequences, LayerWorkspaceMgr workspaceMgr) {
-        forget();
-        SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);
-        kept = run(sequences, true, true, hasTruncated, memory, memory);
-        keptFrom = sequences.initial();
-        keptMask = sequences.mask();
-        return kept.outputsOfSteps();
-    }
-
     /**
      * Runs a forward pass, see {@link #outputs}.
      *

@@ -99,11 +99,6 @@ final class RecurrentTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.
         return passes.outputs(fromZero(sequences, training, false, workspaceMgr), training, null, workspaceMgr);
     }
 
-    /** Returns these outputs again, for a backward pass after inference. */
-    INDArray outputsAgain(INDArray sequences, LayerWorkspaceMgr workspaceMgr) {
-        return passes.outputsAgain(fromZero(sequences, true, true, workspaceMgr), workspaceMgr);
-    }
-
     /** Computes the gradients of the parameters, and returns that of the input in working memory. */
     INDArray inputGradient(INDArray sequences, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         INDArray next = passes.backward(
