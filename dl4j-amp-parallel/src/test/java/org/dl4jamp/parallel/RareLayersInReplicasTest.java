@@ -50,8 +50,7 @@ class RareLayersInReplicasTest {
     @ParameterizedTest
     @EnumSource
     void soTheyAreWhereOneDnnRefusesEveryThirdKernel(RareLayers rare, @TempDir Path folder) throws IOException {
-        AtomicInteger refused = new AtomicInteger();
-        RefusingEngine.refuse(asked -> asked % 3 == 1 && refused.incrementAndGet() > 0);
+        AtomicInteger refused = RefusingEngine.refuseEveryThird();
         RefusingEngine.whileFound(folder, () -> assertAreAveragedByHand(rare, config(RefusingEngine.NAME)));
         assertTrue(refused.get() > 1, refused::toString);
     }

@@ -20,8 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 class RefusalsOnSparkTest {
     @Test
     void aTasksStepsAreThoseOfStock(@TempDir Path folder) throws IOException {
-        AtomicInteger refused = new AtomicInteger();
-        RefusingEngine.refuse(asked -> asked % 3 == 1 && refused.incrementAndGet() > 0);
+        AtomicInteger refused = RefusingEngine.refuseEveryThird();
         // An executor finds engines by the class loader of the thread that starts it.
         RefusingEngine.whileFound(folder, () -> {
             try (JavaSparkContext context = Cluster.start()) {

@@ -233,14 +233,14 @@ class NoiseTest {
         assertTrainsAndComputesAsInStockDl4j(kind);
     }
 
-    static Stream<Kind> frozen() {
+    static Stream<Kind> frozenKinds() {
         return kinds().filter(kind -> !(kind.layer instanceof FrozenLayerWithBackprop) && !kind.truncated)
                 .map(kind -> Kind.of(new FrozenLayerWithBackprop(kind.layer), kind.input));
     }
 
     @Tag("long")
     @ParameterizedTest
-    @MethodSource({"kinds", "frozen"})
+    @MethodSource({"kinds", "frozenKinds"})
     void eachLayerDrawsItsNoiseInTheOrderOfDl4js(Kind kind) {
         assertTrainsAndComputesAsInStockDl4j(kind);
     }
