@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import org.dl4jamp.benchmarks.cases.BenchmarkCase;
 import org.dl4jamp.benchmarks.cases.BenchmarkCases;
+import org.dl4jamp.benchmarks.side.Records;
 import org.dl4jamp.benchmarks.side.Task;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
@@ -112,13 +113,8 @@ public final class BenchCommand implements Callable<Integer> {
             description = "The most seconds for one repetition of a side (default: ${DEFAULT-VALUE}).")
     private int timeLimit;
 
-    @Option(
-            names = "--profile",
-            description = {
-                "Records where a step's time goes, in one repetition of each side (default: of amp-fp32 and amp-bf16).",
-                "Of DL4J's sides and ours; recording costs a little time itself."
-            })
-    private boolean profile;
+    @Mixin
+    private RecordOptions recordOptions;
 
     @Option(names = "--json", paramLabel = "FILE", description = "Where to write the figures, as JSON.")
     private Path json;
@@ -147,7 +143,8 @@ public final class BenchCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         List<BenchmarkCase> cases = cases();
-        List<Side> sides = sideOptions.of(cases, inference ? Task.INFERENCE : Task.TRAINING, profile);
+        Records records = recordOptions.records();
+        List<Side> sides = sideOptions.of(cases, inference ? Task.INFERENCE : Task.TRAINING, records);
         requireAtLeast("--repetitions", repetitions, 1);
         schedules.validate();
         requireAtLeast("--batch", batch == null ? 1 : batch, 1);
@@ -168,11 +165,11 @@ public final class BenchCommand implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter err = spec.commandLine().getErr();
         Benchmark benchmark = new Benchmark(
-                new SideProcess(ClassPaths.ofThisProcess(), threads, Duration.ofSeconds(timeLimit), profile),
+                new SideProcess(ClassPaths.ofThisProcess(), threads, Duration.ofSeconds(timeLimit)),
                 sides,
-                profile ? 1 : repetitions,
+                recordOptions.repetitions(repetitions),
                 threads,
-                profile,
+                records,
                 inference,
                 otherLoad,
                 err);
@@ -183,7 +180,7 @@ public final class BenchCommand implements Callable<Integer> {
                 CaseFigures figures = benchmark.run(each, schedules.of(each.schedule()));
                 done.add(figures);
                 out.println();
-                out.println(profile ? ProfileTable.text(figures) : new FigureTable(figures).text());
+                out.println(recordOptions.text(figures));
                 Agreement.disagreements(figures).forEach(warning -> out.println("Warning: " + warning));
                 out.flush();
                 failed |= figures.sides().values().stream().noneMatch(SideFigures::isAvailable);
@@ -204,13 +201,12 @@ public final class BenchCommand implements Callable<Integer> {
             writable("--json", json, () -> Files.writeString(json, text));
         }
         if (markdown != null) {
-            writable("--markdown", markdown, () -> MarkdownReport.write(markdown, place(), report(done)));
+            writable(
+                    "--markdown",
+                    markdown,
+                    () -> MarkdownReport.write(
+                            markdown, place(), recordOptions.markdown(done, BenchmarkCases.isZoo(caseName))));
         }
-    }
-
-    /** Of the zoo in one table, a network a row. */
-    private String report(List<CaseFigures> done) {
-        return BenchmarkCases.isZoo(caseName) ? MarkdownReport.inOneTable(done) : MarkdownReport.of(done);
     }
 
     private List<BenchmarkCase> cases() {

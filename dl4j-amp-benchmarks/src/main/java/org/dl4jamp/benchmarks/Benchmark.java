@@ -10,8 +10,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.dl4jamp.benchmarks.cases.BenchmarkCase;
+import org.dl4jamp.benchmarks.side.Records;
 import org.dl4jamp.benchmarks.side.Repetition;
 import org.dl4jamp.benchmarks.side.Schedule;
+import org.dl4jamp.benchmarks.side.Statistics;
 import org.dl4jamp.benchmarks.side.Task;
 
 /**
@@ -26,13 +28,13 @@ final class Benchmark {
     private final List<Side> sides;
     private final int repetitions;
     private final int threads;
-    private final boolean profile;
+    private final Records records;
     private final boolean inference;
     private final PrintWriter progress;
     private final double mostOtherLoad;
 
     /**
-     * @param profile whether sides record where their time goes
+     * @param records what sides record beside the time of a step
      * @param inference whether they infer, in place of training
      * @param mostOtherLoad the share of the processors' time, taken by others, from which on a repetition is repeated
      * @param progress called for each repetition
@@ -42,7 +44,7 @@ final class Benchmark {
             List<Side> sides,
             int repetitions,
             int threads,
-            boolean profile,
+            Records records,
             boolean inference,
             double mostOtherLoad,
             PrintWriter progress) {
@@ -50,7 +52,7 @@ final class Benchmark {
         this.sides = List.copyOf(sides);
         this.repetitions = repetitions;
         this.threads = threads;
-        this.profile = profile;
+        this.records = records;
         this.inference = inference;
         this.mostOtherLoad = mostOtherLoad;
         this.progress = progress;
@@ -62,7 +64,7 @@ final class Benchmark {
         Task task = inference ? benchmark.inference() : Task.TRAINING;
         Map<Side, List<Repetition>> measured = new EnumMap<>(Side.class);
         Map<Side, String> unavailable = new EnumMap<>(Side.class);
-        try (CaseFolder folder = CaseFolder.of(benchmark, task, schedule, threads, profile)) {
+        try (CaseFolder folder = CaseFolder.of(benchmark, task, schedule, threads)) {
             for (int repetition = 1; repetition <= repetitions; repetition++) {
                 for (Side side : sides) {
                     if (unavailable.containsKey(side)) {
@@ -96,7 +98,7 @@ final class Benchmark {
 
     /** Runs a repetition, and if others disturbed it, again. */
     private Repetition leastDisturbed(Side side, Path folder) throws IOException, InterruptedException {
-        Repetition best = processes.run(side, folder);
+        Repetition best = processes.run(side, folder, records);
         for (int tries = 1; tries < TRIES && otherLoad(best) > mostOtherLoad; tries++) {
             progress.printf(
                     Locale.ROOT,
@@ -104,7 +106,7 @@ final class Benchmark {
                     side.key(),
                     100 * otherLoad(best));
             progress.flush();
-            Repetition again = processes.run(side, folder);
+            Repetition again = processes.run(side, folder, records);
             if (again.unavailable() != null) {
                 return again;
             }

@@ -12,6 +12,7 @@ import org.dl4jamp.benchmarks.cases.BenchmarkCase;
 import org.dl4jamp.benchmarks.dl4j.BlueprintBuilder;
 import org.dl4jamp.benchmarks.dl4j.ParameterChecksum;
 import org.dl4jamp.benchmarks.dl4j.RunningStatistics;
+import org.dl4jamp.benchmarks.side.Records;
 import org.dl4jamp.benchmarks.side.Schedule;
 import org.dl4jamp.benchmarks.side.SideJob;
 import org.dl4jamp.benchmarks.side.Task;
@@ -30,17 +31,15 @@ final class CaseFolder implements AutoCloseable {
     /**
      * Sets a case up.
      *
-     * @param profile whether sides record where their time goes
      * @throws IllegalStateException if that fails; the message names the case
      */
-    static CaseFolder of(BenchmarkCase benchmark, Task task, Schedule schedule, int threads, boolean profile)
-            throws IOException {
+    static CaseFolder of(BenchmarkCase benchmark, Task task, Schedule schedule, int threads) throws IOException {
         CaseFolder folder = new CaseFolder(Files.createTempDirectory("amp-bench-"));
         try {
             NeuralNetwork network = benchmark.network();
             model(benchmark, task, network).write(folder.path);
             long checksum = ParameterChecksum.of(network);
-            new SideJob(benchmark.name(), benchmark.minibatch(), task, schedule, threads, profile, checksum)
+            new SideJob(benchmark.name(), benchmark.minibatch(), task, schedule, threads, Records.NOTHING, checksum)
                     .write(folder.path);
             ((org.deeplearning4j.nn.api.Model) network).close();
             return folder;

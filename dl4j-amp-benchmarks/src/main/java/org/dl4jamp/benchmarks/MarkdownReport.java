@@ -3,10 +3,14 @@ package org.dl4jamp.benchmarks;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.dl4jamp.benchmarks.kernels.KernelTable;
+import org.dl4jamp.benchmarks.side.Profile;
 
 /** Figures as Markdown, alone or in a page that has places for them, each between two marks with its name. */
 final class MarkdownReport {
@@ -41,6 +45,28 @@ final class MarkdownReport {
     static String of(List<CaseFigures> cases) {
         return machine(cases)
                 + cases.stream().map(each -> new FigureTable(each).markdown()).collect(Collectors.joining("\n"));
+    }
+
+    /** Returns the kernels of some cases, measured on the same machine, a table for each. */
+    static String ofKernels(List<CaseFigures> cases) {
+        return machine(cases) + cases.stream().map(MarkdownReport::kernels).collect(Collectors.joining("\n"));
+    }
+
+    /** Returns the kernels of a case. */
+    static String kernels(CaseFigures figures) {
+        Map<String, Profile> recorded = new LinkedHashMap<>();
+        StringBuilder unavailable = new StringBuilder();
+        figures.sides().forEach((side, measured) -> {
+            if (measured.isAvailable()) {
+                recorded.put(side, measured.profile());
+            } else {
+                unavailable.append("\n").append(side).append(" unavailable: ").append(measured.unavailable());
+            }
+        });
+        String table = recorded.isEmpty()
+                ? ""
+                : new KernelTable(recorded).markdown(figures.task().unit());
+        return "### " + figures.title() + "\n\n" + table + unavailable;
     }
 
     /** Returns one table of some cases: of each a step in stock DL4J and with what AUTO chooses. */

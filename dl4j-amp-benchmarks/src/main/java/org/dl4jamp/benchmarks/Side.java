@@ -60,6 +60,11 @@ enum Side {
         return !isForeign() && !isFloor();
     }
 
+    /** Returns whether the libraries that compute for it tell the time of each kernel. */
+    boolean hasKernels() {
+        return !isPyTorch() && this != DL4J_FP32 && this != DL4J_HELPERS_FP32;
+    }
+
     /** Returns whether its weights stay as they are. */
     boolean isFloor() {
         return this == FLOOR_FP32 || this == FLOOR_BF16;

@@ -7,6 +7,7 @@ import java.util.Objects;
 import java.util.function.Function;
 import org.dl4jamp.benchmarks.side.Profile;
 import org.dl4jamp.benchmarks.side.Repetition;
+import org.dl4jamp.benchmarks.side.Statistics;
 
 /**
  * The figures of a side.
@@ -24,7 +25,7 @@ import org.dl4jamp.benchmarks.side.Repetition;
  * @param activationBytes DL4J's workspace for activations, on DL4J's sides
  * @param otherLoad the largest share of the processors' time that others took in a repetition, null if unknown
  * @param chosen precision and engine where it was this project's choice, null where not
- * @param profile where the time went in the first repetition, null if it wasn't recorded
+ * @param profile where the time went in the repetition in the middle, null if it wasn't recorded
  * @param unavailable why there are no figures, null if there are
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
@@ -64,8 +65,18 @@ record SideFigures(
                 largest(repetitions, Repetition::activationBytes),
                 largest(repetitions, Repetition::otherLoad),
                 first.chosen(),
-                first.profile(),
+                profile(repetitions),
                 null);
+    }
+
+    /** Returns that of the repetition in the middle: its parts and its time belong together. */
+    private static Profile profile(List<Repetition> repetitions) {
+        List<Profile> recorded = repetitions.stream()
+                .map(Repetition::profile)
+                .filter(Objects::nonNull)
+                .sorted(Comparator.comparingDouble(Profile::secondsPerStep))
+                .toList();
+        return recorded.isEmpty() ? null : recorded.get((recorded.size() - 1) / 2);
     }
 
     private static <T extends Comparable<T>> T largest(List<Repetition> repetitions, Function<Repetition, T> number) {

@@ -2,7 +2,9 @@ package org.dl4jamp.benchmarks;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.dl4jamp.benchmarks.cases.BenchmarkCase;
+import org.dl4jamp.benchmarks.side.Records;
 import org.dl4jamp.benchmarks.side.Task;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -30,13 +32,11 @@ final class SideOptions {
      *
      * @throws ParameterException if one doesn't exist, or not for these cases
      */
-    List<Side> of(List<BenchmarkCase> cases, Task task, boolean profile) {
+    List<Side> of(List<BenchmarkCase> cases, Task task, Records records) {
         Optional<BenchmarkCase> without =
                 cases.stream().filter(each -> !each.hasBlueprint()).findFirst();
         if (sideKeys == null) {
-            return profile
-                    ? List.of(Side.AMP_FP32, Side.AMP_BF16)
-                    : without.isPresent() ? List.of(Side.DL4J_FP32, Side.AMP_AUTO) : Side.usual(task);
+            return usual(task, records, without.isPresent());
         }
         List<Side> sides;
         try {
@@ -49,11 +49,7 @@ final class SideOptions {
             throw new ParameterException(spec.commandLine(), "--sides: " + e.getMessage(), e);
         }
         for (Side side : sides) {
-            if (profile && !side.hasProfile()) {
-                throw new ParameterException(
-                        spec.commandLine(),
-                        "--profile: there is none of " + side.key() + ", only of DL4J's sides and ours");
-            }
+            requireRecords(side, records);
             if (without.isPresent() && (side.isForeign() || side.isFloor())) {
                 throw new ParameterException(
                         spec.commandLine(),
@@ -62,5 +58,32 @@ final class SideOptions {
             }
         }
         return sides;
+    }
+
+    private static List<Side> usual(Task task, Records records, boolean isWithoutBlueprint) {
+        return switch (records) {
+            case NOTHING -> isWithoutBlueprint ? List.of(Side.DL4J_FP32, Side.AMP_AUTO) : Side.usual(task);
+            case WORK -> List.of(Side.AMP_FP32, Side.AMP_BF16);
+            case KERNELS -> {
+                List<Side> others = isWithoutBlueprint ? List.of() : List.of(Side.ONNX_RUNTIME_FP32, Side.FLOOR_FP32);
+                yield Stream.concat(Stream.of(Side.AMP_FP32), others.stream())
+                        .filter(Side.of(task)::contains)
+                        .toList();
+            }
+        };
+    }
+
+    private void requireRecords(Side side, Records records) {
+        if (records == Records.WORK && !side.hasProfile()) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--profile: there is none of " + side.key() + ", only of DL4J's sides and ours");
+        }
+        if (records == Records.KERNELS && !side.hasKernels()) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--kernels: there are none of " + side.key() + ", only of ours, of the floors and of "
+                            + Side.ONNX_RUNTIME_FP32.key());
+        }
     }
 }

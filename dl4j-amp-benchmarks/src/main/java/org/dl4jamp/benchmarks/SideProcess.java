@@ -11,7 +11,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.dl4jamp.benchmarks.dl4j.ProfiledExecutioner;
+import org.dl4jamp.benchmarks.kernels.OneDnnLog;
+import org.dl4jamp.benchmarks.side.Profile;
+import org.dl4jamp.benchmarks.side.Records;
 import org.dl4jamp.benchmarks.side.Repetition;
+import org.dl4jamp.benchmarks.side.Statistics;
 import org.dl4jamp.benchmarks.side.UnavailableException;
 
 /** Runs repetitions of sides, each in a JVM of its own with the JVM's default settings. */
@@ -27,33 +31,31 @@ final class SideProcess {
     private final ClassPaths classPaths;
     private final int threads;
     private final Duration limit;
-    private final boolean profile;
 
     /**
      * @param threads of all native libraries
      * @param limit the most time for one repetition
-     * @param profile whether flight recordings contain ND4J's operations
      */
-    SideProcess(ClassPaths classPaths, int threads, Duration limit, boolean profile) {
+    SideProcess(ClassPaths classPaths, int threads, Duration limit) {
         this.classPaths = classPaths;
         this.threads = threads;
         this.limit = limit;
-        this.profile = profile;
     }
 
     /**
      * Runs one repetition.
      *
      * @param folder with the case's model and job
+     * @param records what the process records of the measured steps
      * @return the process's figures; if it failed or took too long, why, with the end of what it wrote
      */
-    Repetition run(Side side, Path folder) throws IOException, InterruptedException {
+    Repetition run(Side side, Path folder, Records records) throws IOException, InterruptedException {
         Path result = folder.resolve("result.json");
         Path log = folder.resolve(side.key() + ".log");
         Files.deleteIfExists(result);
         List<String> command;
         try {
-            command = command(side, folder, result);
+            command = command(side, folder, result, records);
         } catch (UnavailableException e) {
             return Repetition.unavailable(e.getMessage());
         }
@@ -61,6 +63,7 @@ final class SideProcess {
                 new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
         setThreads(builder.environment());
         builder.environment().put(NO_TELEMETRY, "1");
+        builder.environment().put(OneDnnLog.TIMESTAMPS, "1");
         Process process = builder.start();
         try {
             if (!process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {
@@ -73,10 +76,15 @@ final class SideProcess {
         if (process.exitValue() != 0 || Files.notExists(result)) {
             return Repetition.unavailable("its process ended with " + process.exitValue() + ":\n" + tail(log));
         }
-        return JSON.readValue(result.toFile(), Repetition.class);
+        Repetition repetition = JSON.readValue(result.toFile(), Repetition.class);
+        if (records != Records.KERNELS || repetition.unavailable() != null) {
+            return repetition;
+        }
+        Profile kernels = side.isForeign() ? repetition.profile() : OneDnnLog.read(log);
+        return repetition.with(kernels.of(Statistics.median(repetition.seconds())));
     }
 
-    private List<String> command(Side side, Path folder, Path result) throws IOException {
+    private List<String> command(Side side, Path folder, Path result, Records records) throws IOException {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+IgnoreUnrecognizedVMOptions",
@@ -88,11 +96,11 @@ final class SideProcess {
             command.add("-Dorg.bytedeco.javacpp.platform.extension=-onednn");
             command.add("-Dorg.eclipse.deeplearning4j.helpers.disable=false");
         }
-        if (profile) {
+        if (records == Records.WORK) {
             command.add("-D" + ProfiledExecutioner.PROPERTY + "=" + ProfiledExecutioner.class.getName());
         }
         command.add(main(side));
-        command.addAll(List.of(folder.toString(), side.key(), result.toString()));
+        command.addAll(List.of(folder.toString(), side.key(), result.toString(), records.name()));
         return command;
     }
 

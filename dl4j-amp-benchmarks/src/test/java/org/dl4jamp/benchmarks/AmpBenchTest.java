@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
+import org.dl4jamp.benchmarks.side.Records;
 import org.dl4jamp.benchmarks.side.Repetition;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -67,6 +68,8 @@ class AmpBenchTest {
                 "bench mlp --json no/such/folder/x.json | --json no/such/folder/x.json: can't be written",
                 "bench mlp --markdown . | --markdown .: can't be written",
                 "bench mlp --place small | --place small: of which file? Name it with --markdown FILE",
+                "bench mlp --kernels --sides dl4j-fp32 | --kernels: there are none of dl4j-fp32",
+                "bench mlp --kernels --profile | --profile, --kernels: a run records one of the two",
                 "bench mlp --profile --sides pytorch-fp32 | --profile: there is none of pytorch-fp32",
                 "bench mlp --epochs 3 | Unknown option",
                 "bench mlp --batch 8 | --batch 8: needs --inference",
@@ -266,13 +269,47 @@ class AmpBenchTest {
         assertTrue(out.toString().contains("nd4j: "), out.toString());
     }
 
+    @ParameterizedTest
+    @CsvSource({"sine-8, --inference, pass", "sine-8, --time-limit=600, step"})
+    void kernelsOfSidesAreShownBesideEachOther(String benchmark, String option, String unit) throws IOException {
+        Path page = folder.resolve("page.md");
+        int exit = measure(
+                3,
+                benchmark,
+                option,
+                "--kernels",
+                "--repetitions=2",
+                "--sides=amp-fp32,floor-fp32",
+                "--markdown=" + page);
+        assertEquals(0, exit, err.toString());
+        List<String> table = Files.readString(page)
+                .lines()
+                .filter(line -> line.startsWith("|"))
+                .map(line -> line.replace(" ", ""))
+                .toList();
+        assertEquals("|kernel|times|amp-fp32|floor-fp32|implementationsofamp-fp32|", table.get(0));
+        assertTrue(
+                table.stream()
+                        .anyMatch(row -> row.matches(
+                                "\\|1×1,256→256,64positions(,backwarddata)?\\|[23](/2)?\\|\\d+\\.\\d+\\|\\d.*avx.*")),
+                table.toString());
+        for (String sum : List.of("allkernels", "betweenthem", "a" + unit)) {
+            assertTrue(
+                    table.stream()
+                            .anyMatch(row -> row.matches("\\|" + sum + "\\|\\|-?\\d+\\.\\d+\\|-?\\d+\\.\\d+\\|\\|")),
+                    table.toString());
+        }
+        assertTrue(out.toString().contains("| all kernels"), out.toString());
+    }
+
     @Test
     void aProcessThatFailsOrTakesTooLongSaysWhy() throws Exception {
         ClassPaths paths = ClassPaths.ofThisProcess();
-        Repetition failed = new SideProcess(paths, 1, Duration.ofMinutes(5), false).run(Side.FLOOR_FP32, folder);
+        Repetition failed =
+                new SideProcess(paths, 1, Duration.ofMinutes(5)).run(Side.FLOOR_FP32, folder, Records.NOTHING);
         assertTrue(failed.unavailable().startsWith("its process ended with 1:"), failed.unavailable());
         assertTrue(failed.unavailable().contains("job.json"), failed.unavailable());
-        Repetition late = new SideProcess(paths, 1, Duration.ofMillis(1), false).run(Side.FLOOR_FP32, folder);
+        Repetition late = new SideProcess(paths, 1, Duration.ofMillis(1)).run(Side.FLOOR_FP32, folder, Records.NOTHING);
         assertTrue(late.unavailable().contains("--time-limit"), late.unavailable());
     }
 

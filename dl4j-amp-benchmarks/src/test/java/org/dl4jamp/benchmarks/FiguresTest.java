@@ -11,9 +11,11 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.dl4jamp.benchmarks.side.Profile;
 import org.dl4jamp.benchmarks.side.Repetition;
 import org.dl4jamp.benchmarks.side.Schedule;
+import org.dl4jamp.benchmarks.side.Statistics;
 import org.dl4jamp.benchmarks.side.Task;
 import org.dl4jamp.engine.WorkEvent;
 import org.junit.jupiter.api.Test;
@@ -221,6 +223,33 @@ class FiguresTest {
         assertTrue(text.matches("(?s).*the rest: DL4J and Java +10\\.00 +10\\.0%.*"), text);
         assertTrue(text.matches("(?s).*60\\.000 +2\\.0 +primitive: a convolution x+ \\.\\.\\. x+ backward.*"), text);
         assertTrue(text.contains("amp-fp32 unavailable: broken"), text);
+    }
+
+    @Test
+    void kernelsAreThoseOfTheRepetitionInTheMiddle() {
+        Map<String, SideFigures> sides = new LinkedHashMap<>();
+        sides.put(
+                Side.AMP_FP32.key(),
+                SideFigures.of(Stream.of(0.3, 0.1, 0.2)
+                        .map(seconds -> new Repetition(
+                                List.of(seconds),
+                                1,
+                                1.0,
+                                1.0,
+                                null,
+                                null,
+                                null,
+                                null,
+                                null,
+                                new Profile(seconds, List.of(new Profile.Part("jit", "3×3", seconds / 2, 1))),
+                                null))
+                        .toList()));
+        sides.put(Side.FLOOR_FP32.key(), SideFigures.unavailable("broken"));
+        String text = MarkdownReport.kernels(figures(sides));
+        assertTrue(text.startsWith("### sine-8\n"), text);
+        assertTrue(text.matches("(?s).*\\| 3×3 +\\| +1 \\| +100\\.000 \\| jit .*"), text);
+        assertTrue(text.matches("(?s).*\\| between them +\\| +\\| +100\\.000 \\|.*"), text);
+        assertTrue(text.endsWith("floor-fp32 unavailable: broken"), text);
     }
 
     @Test

@@ -4,17 +4,22 @@ import ai.onnxruntime.OnnxTensor;
 import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
+import java.io.File;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Model;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 import org.dl4jamp.benchmarks.side.Inference;
+import org.dl4jamp.benchmarks.side.Profile;
 import org.dl4jamp.benchmarks.side.Task;
 
 /**
@@ -26,6 +31,10 @@ final class OnnxRuntimeInference implements Inference {
     private final OrtEnvironment environment = OrtEnvironment.getEnvironment();
     private final OrtSession.SessionOptions options;
     private final OrtSession session;
+    /** Of the same network, for those passes that are recorded; empty if none is. */
+    private final Optional<OrtSession> profiled;
+
+    private OrtSession running;
     /** Sequences at once, or each time step. */
     private final List<OnnxTensor> inputs = new ArrayList<>();
 
@@ -35,8 +44,9 @@ final class OnnxRuntimeInference implements Inference {
     /**
      * @param task sequences at once, or one time step at a time
      * @param threads of each operator
+     * @param profile where files with the times of operators begin; empty if none is recorded
      */
-    OnnxRuntimeInference(Model model, Task task, int threads) {
+    OnnxRuntimeInference(Model model, Task task, int threads, Optional<Path> profile) {
         timeFirst = OnnxNetwork.isTimeFirst(model);
         Tensor features = model.tensors().get(Blueprint.FEATURES);
         Tensor ordered = timeFirst ? swapped(features.shape(), features.values()) : features;
@@ -53,6 +63,13 @@ final class OnnxRuntimeInference implements Inference {
             options.setExecutionMode(OrtSession.SessionOptions.ExecutionMode.SEQUENTIAL);
             options.setOptimizationLevel(OrtSession.SessionOptions.OptLevel.ALL_OPT);
             session = environment.createSession(network.bytes(), options);
+            running = session;
+            if (profile.isPresent()) {
+                options.enableProfiling(profile.get().toString());
+                profiled = Optional.of(environment.createSession(network.bytes(), options));
+            } else {
+                profiled = Optional.empty();
+            }
             int length = ordered.values().length / parts;
             for (int part = 0; part < parts; part++) {
                 inputs.add(tensor(ordered.values(), part * length, length, shape));
@@ -108,7 +125,7 @@ final class OnnxRuntimeInference implements Inference {
         Map<String, OnnxTensor> given = new HashMap<>(zeros);
         for (OnnxTensor input : inputs) {
             given.put(OnnxNetwork.INPUT, input);
-            OrtSession.Result result = session.run(given);
+            OrtSession.Result result = running.run(given);
             results.add(result);
             for (String state : zeros.keySet()) {
                 given.put(state, get(result, OnnxNetwork.next(state)));
@@ -119,6 +136,21 @@ final class OnnxRuntimeInference implements Inference {
 
     private static OnnxTensor get(OrtSession.Result result, String output) {
         return (OnnxTensor) result.get(output).orElseThrow();
+    }
+
+    @Override
+    public void recordKernels(boolean isRecorded) {
+        running = isRecorded ? profiled.orElseThrow() : session;
+    }
+
+    @Override
+    public Optional<Profile> kernels(int steps) throws IOException {
+        try {
+            File file = new File(profiled.orElseThrow().endProfiling());
+            return Optional.of(OnnxRuntimeProfile.read(file, steps, inputs.size()));
+        } catch (OrtException e) {
+            throw failed(e);
+        }
     }
 
     @Override
@@ -149,6 +181,9 @@ final class OnnxRuntimeInference implements Inference {
         zeros.values().forEach(OnnxTensor::close);
         try {
             session.close();
+            if (profiled.isPresent()) {
+                profiled.get().close();
+            }
         } catch (OrtException e) {
             throw new IllegalStateException("ONNX Runtime can't close its session: " + e.getMessage(), e);
         }

@@ -2,8 +2,10 @@ package org.dl4jamp.benchmarks.onnxruntime;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Optional;
 import org.dl4jamp.benchmarks.blueprint.Model;
 import org.dl4jamp.benchmarks.side.Inference;
+import org.dl4jamp.benchmarks.side.Records;
 import org.dl4jamp.benchmarks.side.SideJob;
 import org.dl4jamp.benchmarks.side.Training;
 
@@ -27,6 +29,10 @@ public final class OnnxRuntimeMain implements SideJob.Factory {
 
     @Override
     public Inference inference(String side, Path folder, SideJob job) throws IOException {
-        return new OnnxRuntimeInference(Model.read(folder), job.task(), job.threads());
+        return new OnnxRuntimeInference(
+                Model.read(folder),
+                job.task(),
+                job.threads(),
+                job.records() == Records.KERNELS ? Optional.of(folder.resolve("onnxruntime")) : Optional.empty());
     }
 }

@@ -9,6 +9,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.InferenceMode;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.benchmarks.kernels.OneDnnWorkload;
 import org.dl4jamp.benchmarks.side.Inference;
 import org.dl4jamp.benchmarks.side.Task;
 import org.dl4jamp.config.AmpConfig;
@@ -21,7 +22,7 @@ import org.nd4j.linalg.indexing.NDArrayIndex;
  * A DL4J network that infers as DL4J's users have it, with {@code output} or {@code rnnTimeStep}, plain or in this
  * project's inference mode.
  */
-public final class Dl4jInference implements Inference {
+public final class Dl4jInference implements Inference, OneDnnWorkload {
     private final NeuralNetwork network;
     private final INDArray features;
     private final List<INDArray> timeSteps;

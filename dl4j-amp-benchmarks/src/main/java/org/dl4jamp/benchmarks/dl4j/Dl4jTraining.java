@@ -8,6 +8,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.benchmarks.blueprint.Loss;
+import org.dl4jamp.benchmarks.kernels.OneDnnWorkload;
 import org.dl4jamp.benchmarks.side.Training;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.listeners.LayerStatisticsListener;
@@ -18,7 +19,7 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 
 /** A DL4J network trained as DL4J's users do, with {@code fit}, plain or with mixed precision enabled. */
-public final class Dl4jTraining implements Training {
+public final class Dl4jTraining implements Training, OneDnnWorkload {
     /** DL4J's name of the workspace that keeps all layers' activations until the backward pass. */
     private static final String ACTIVATIONS = "WS_ALL_LAYERS_ACT";
 

@@ -10,6 +10,7 @@ import org.dl4jamp.benchmarks.blueprint.Loss;
 import org.dl4jamp.benchmarks.blueprint.Model;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 import org.dl4jamp.benchmarks.blueprint.Tensors;
+import org.dl4jamp.benchmarks.kernels.OneDnnWorkload;
 import org.dl4jamp.benchmarks.side.Inference;
 import org.dl4jamp.benchmarks.side.Task;
 import org.dl4jamp.benchmarks.tape.Flow;
@@ -22,7 +23,7 @@ import org.dl4jamp.benchmarks.tape.Tape;
  * first pass weights are in each primitive's own order, and features in the activations' type and order. Activations
  * reuse the memory of those that aren't read any more.
  */
-public final class FloorInference implements Inference {
+public final class FloorInference implements Inference, OneDnnWorkload {
     private final Tape tape;
     private final Sequences sequences;
     private final Loss.Kind loss;

@@ -14,6 +14,7 @@ import org.dl4jamp.benchmarks.blueprint.Model;
 import org.dl4jamp.benchmarks.blueprint.Operation;
 import org.dl4jamp.benchmarks.blueprint.Parameter;
 import org.dl4jamp.benchmarks.blueprint.Tensors;
+import org.dl4jamp.benchmarks.kernels.OneDnnWorkload;
 import org.dl4jamp.benchmarks.side.Training;
 import org.dl4jamp.benchmarks.tape.Flow;
 import org.dl4jamp.benchmarks.tape.Part;
@@ -24,7 +25,7 @@ import org.dl4jamp.benchmarks.tape.Tape;
  * there is no gradient of the features where oneDNN can leave it out. Before the first step weights are in each
  * primitive's own order. No weight changes, so that the loss is the same in each step.
  */
-public final class FloorTraining implements Training {
+public final class FloorTraining implements Training, OneDnnWorkload {
     private final Tape tape;
     private final Map<String, Flow> flows = new HashMap<>();
     private final double loss;

@@ -31,6 +31,22 @@ public record Repetition(
         String chosen,
         Profile profile,
         String unavailable) {
+    /** Returns this one with the profile of another, which was recorded. */
+    public Repetition with(Profile recorded) {
+        return new Repetition(
+                seconds,
+                steps,
+                firstLoss,
+                loss,
+                difference,
+                peakRssBytes,
+                activationBytes,
+                otherLoad,
+                chosen,
+                recorded,
+                unavailable);
+    }
+
     /** Returns the repetition of a side that can't run. */
     public static Repetition unavailable(String reason) {
         return new Repetition(List.of(), 0, null, null, null, null, null, null, null, null, reason);

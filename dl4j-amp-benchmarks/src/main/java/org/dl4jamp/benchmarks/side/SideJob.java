@@ -14,11 +14,11 @@ import org.dl4jamp.benchmarks.blueprint.Model;
  * @param task training or inference
  * @param schedule of a repetition
  * @param threads of the native libraries
- * @param profile whether to record where the time goes
+ * @param records what to record of the measured steps
  * @param checksum of DL4J's initial parameters, with which DL4J's sides check that all sides begin at the same ones
  */
 public record SideJob(
-        String caseName, int minibatch, Task task, Schedule schedule, int threads, boolean profile, long checksum) {
+        String caseName, int minibatch, Task task, Schedule schedule, int threads, Records records, long checksum) {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String FILE = "job.json";
 
@@ -43,6 +43,11 @@ public record SideJob(
         Inference inference(String side, Path folder, SideJob job) throws IOException;
     }
 
+    /** Returns this task, with other records. */
+    public SideJob with(Records others) {
+        return new SideJob(caseName, minibatch, task, schedule, threads, others, checksum);
+    }
+
     public void write(Path folder) throws IOException {
         JSON.writeValue(folder.resolve(FILE).toFile(), this);
     }
@@ -54,11 +59,11 @@ public record SideJob(
     /**
      * The main program of a side.
      *
-     * @param args the folder, the side's key, and the file for the {@link Repetition}
+     * @param args the folder, the side's key, the file for the {@link Repetition}, and the name of {@link Records}
      */
     public static void main(String[] args, Factory factory) throws IOException {
         Path folder = Path.of(args[0]);
-        SideJob job = read(folder);
+        SideJob job = read(folder).with(Records.valueOf(args[3]));
         JSON.writeValue(Path.of(args[2]).toFile(), job.run(args[1], folder, factory));
     }
 
@@ -72,16 +77,14 @@ public record SideJob(
 
     private Repetition train(String side, Path folder, Factory factory) throws IOException {
         try (Training training = factory.training(side, folder, this)) {
-            return profile ? Stopwatch.profile(training, schedule) : Stopwatch.run(training, schedule);
+            return new Stopwatch(records).run(training, schedule);
         }
     }
 
     private Repetition infer(String side, Path folder, Factory factory) throws IOException {
         float[] expected = Model.read(folder).tensors().get(Blueprint.OUTPUT).values();
         try (Inference inference = factory.inference(side, folder, this)) {
-            return profile
-                    ? Stopwatch.profile(inference, schedule, expected)
-                    : Stopwatch.run(inference, schedule, expected);
+            return new Stopwatch(records).run(inference, schedule, expected);
         }
     }
 }

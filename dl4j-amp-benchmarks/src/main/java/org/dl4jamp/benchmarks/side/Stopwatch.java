@@ -9,6 +9,12 @@ import java.util.function.LongSupplier;
 
 /** Runs one repetition of a side in this process. */
 public final class Stopwatch {
+    /** The line that it prints after each step whose kernels are recorded. */
+    public static final String STEP = "amp bench: a recorded step";
+
+    /** Steps alone and recorded ones take turns so often in a schedule. */
+    private static final int TURNS = 10;
+
     /** Readings of HotSpot's compilation time in the shortest warm-up. */
     private static final int WINDOWS = 5;
 
@@ -16,10 +22,21 @@ public final class Stopwatch {
     private static final double SHORTEST_READING = 1e-3;
 
     private final LongSupplier nanoTime;
+    private final Records records;
 
     /** @param nanoTime a clock, in nanoseconds */
     Stopwatch(LongSupplier nanoTime) {
+        this(nanoTime, Records.NOTHING);
+    }
+
+    /** @param records what to record of the measured steps */
+    public Stopwatch(Records records) {
+        this(System::nanoTime, records);
+    }
+
+    private Stopwatch(LongSupplier nanoTime, Records records) {
         this.nanoTime = nanoTime;
+        this.records = records;
     }
 
     /**
@@ -32,17 +49,16 @@ public final class Stopwatch {
     private record Steps(List<Double> secondsPerStep, int steps, double seconds) {}
 
     /** The measured steps, the load of others meanwhile, and where the time went, null if it wasn't recorded. */
-    private record Measured(Steps steps, OptionalDouble otherLoad, Profile profile) {}
-
-    /** Trains for the length of a schedule. */
-    public static Repetition run(Training training, Schedule schedule) throws IOException {
-        return new Stopwatch(System::nanoTime).measure(training, schedule);
+    private record Measured(Steps steps, OptionalDouble otherLoad, Profile profile) {
+        Measured with(Profile recorded) {
+            return new Measured(steps, otherLoad, recorded);
+        }
     }
 
-    /** Trains for the length of a schedule, and records where the time of the measured steps goes. */
-    public static Repetition profile(Training training, Schedule schedule) throws IOException {
+    /** Trains for the length of a schedule. */
+    public Repetition run(Training training, Schedule schedule) throws IOException {
         Losses losses = new Losses(schedule.lossStep());
-        Measured measured = new Stopwatch(System::nanoTime).profile(() -> losses.add(training.step()), schedule);
+        Measured measured = measure(training, () -> losses.add(training.step()), schedule);
         return repetition(training, measured, losses, null);
     }
 
@@ -51,42 +67,61 @@ public final class Stopwatch {
      *
      * @param expected the expected outputs, in the order of {@link Inference#outputs}
      */
-    public static Repetition run(Inference inference, Schedule schedule, float[] expected) throws IOException {
-        Measured measured = new Stopwatch(System::nanoTime).measure(inference::pass, schedule);
+    public Repetition run(Inference inference, Schedule schedule, float[] expected) throws IOException {
+        Measured measured = measure(inference, inference::pass, schedule);
         return repetition(inference, measured, null, OutputDifference.of(expected, inference.outputs()));
     }
 
-    /**
-     * Infers for the length of a schedule, and records where the time of the measured passes goes.
-     *
-     * @param expected the expected outputs, in the order of {@link Inference#outputs}
-     */
-    public static Repetition profile(Inference inference, Schedule schedule, float[] expected) throws IOException {
-        Measured measured = new Stopwatch(System::nanoTime).profile(inference::pass, schedule);
-        return repetition(inference, measured, null, OutputDifference.of(expected, inference.outputs()));
-    }
-
-    /** Trains for the length of a schedule, by this clock. */
-    Repetition measure(Training training, Schedule schedule) throws IOException {
-        Losses losses = new Losses(schedule.lossStep());
-        return repetition(training, measure(() -> losses.add(training.step()), schedule), losses, null);
+    private Measured measure(Workload workload, Runnable step, Schedule schedule) throws IOException {
+        return switch (records) {
+            case NOTHING -> {
+                warmUp(step, schedule);
+                yield measure(step, schedule);
+            }
+            case WORK -> recordWork(step, schedule);
+            case KERNELS -> recordKernels(workload, step, schedule);
+        };
     }
 
     private Measured measure(Runnable step, Schedule schedule) throws IOException {
-        warmUp(step, schedule);
         OtherLoad load = OtherLoad.begin();
         Steps steps = repeat(step, schedule.steps(), schedule.seconds());
         return new Measured(steps, load.share(), null);
     }
 
-    private Measured profile(Runnable step, Schedule schedule) throws IOException {
+    private Measured recordWork(Runnable step, Schedule schedule) throws IOException {
         try (FlightRecording recording = new FlightRecording()) {
             warmUp(step, schedule);
             recording.begin();
-            OtherLoad load = OtherLoad.begin();
-            Steps steps = repeat(step, schedule.steps(), schedule.seconds());
-            return new Measured(steps, load.share(), recording.stop(steps.steps(), steps.seconds()));
+            Measured measured = measure(step, schedule);
+            Steps steps = measured.steps();
+            return measured.with(recording.stop(steps.steps(), steps.seconds()));
         }
+    }
+
+    /**
+     * Steps alone, whose time counts, and recorded ones take turns: a host's speed may change from second to second.
+     */
+    private Measured recordKernels(Workload workload, Runnable step, Schedule schedule) throws IOException {
+        warmUp(step, schedule);
+        OtherLoad load = OtherLoad.begin();
+        List<Double> readings = new ArrayList<>();
+        int steps = 0;
+        double sum = 0;
+        while (steps < schedule.steps() || sum < schedule.seconds()) {
+            Steps alone = repeat(step, 1, schedule.seconds() / TURNS);
+            readings.addAll(alone.secondsPerStep());
+            steps += alone.steps();
+            sum += alone.seconds();
+            workload.recordKernels(true);
+            for (int recorded = 0; recorded < alone.steps(); recorded++) {
+                step.run();
+                System.out.println(STEP);
+            }
+            workload.recordKernels(false);
+        }
+        Profile kernels = workload.kernels(steps).orElse(null);
+        return new Measured(new Steps(readings, steps, sum), load.share(), kernels);
     }
 
     /**

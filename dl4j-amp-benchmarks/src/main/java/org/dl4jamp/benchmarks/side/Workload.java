@@ -1,5 +1,6 @@
 package org.dl4jamp.benchmarks.side;
 
+import java.io.IOException;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -12,6 +13,20 @@ public interface Workload extends AutoCloseable {
 
     /** Returns precision and engine where those are the framework's own choice, empty where they were given. */
     default Optional<String> chosen() {
+        return Optional.empty();
+    }
+
+    /** Begins or ends recording the kernels of steps. */
+    default void recordKernels(boolean isRecorded) {
+        throw new UnsupportedOperationException("kernels of " + getClass().getSimpleName() + " can't be recorded");
+    }
+
+    /**
+     * Returns the recorded kernels of the last steps that were recorded; empty if the process's output tells of them.
+     *
+     * @param steps how many
+     */
+    default Optional<Profile> kernels(int steps) throws IOException {
         return Optional.empty();
     }
 

@@ -1,12 +1,16 @@
 package org.dl4jamp.benchmarks.side;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -34,7 +38,7 @@ class StopwatchTest {
 
     @Test
     void lossesAreThoseOfTheFirstAndTheAgreedStep() throws IOException {
-        Repetition repetition = Stopwatch.run(new Counting(), new Schedule(3, 0, 4, 0));
+        Repetition repetition = new Stopwatch(Records.NOTHING).run(new Counting(), new Schedule(3, 0, 4, 0));
         assertEquals(1, repetition.firstLoss());
         assertEquals(7, repetition.loss());
         assertEquals(4, repetition.steps());
@@ -59,7 +63,7 @@ class StopwatchTest {
         }
 
         private Repetition measure(Schedule schedule) throws IOException {
-            return new Stopwatch(() -> now).measure(this, schedule);
+            return new Stopwatch(() -> now).run(this, schedule);
         }
     }
 
@@ -121,7 +125,9 @@ class StopwatchTest {
                 return super.step();
             }
         };
-        Profile profile = Stopwatch.profile(nested, new Schedule(2, 0, 3, 0)).profile();
+        Profile profile = new Stopwatch(Records.WORK)
+                .run(nested, new Schedule(2, 0, 3, 0))
+                .profile();
         assertNotNull(profile);
         assertEquals(2, profile.parts().size(), profile.toString());
         assertEquals("outer", profile.parts().get(0).what());
@@ -130,5 +136,40 @@ class StopwatchTest {
         // At least half of the four milliseconds: flight recordings have a clock of their own.
         assertTrue(profile.secondsOf(WorkEvent.UPDATER) >= 2e-3, profile.toString());
         assertTrue(profile.secondsPerStep() >= profile.secondsOf(WorkEvent.UPDATER), profile.toString());
+    }
+
+    @Test
+    void recordedStepsAndMeasuredOnesTakeTurns() throws IOException {
+        List<Boolean> steps = new ArrayList<>();
+        Training turns = new Training() {
+            private boolean isRecorded;
+
+            @Override
+            public double step() {
+                steps.add(isRecorded);
+                return 0;
+            }
+
+            @Override
+            public void recordKernels(boolean begins) {
+                isRecorded = begins;
+            }
+
+            @Override
+            public Optional<Profile> kernels(int recorded) {
+                assertEquals(3, recorded);
+                return Optional.of(new Profile(1, List.of()));
+            }
+
+            @Override
+            public void close() {}
+        };
+        Repetition repetition = new Stopwatch(Records.KERNELS).run(turns, new Schedule(2, 0, 3, 0));
+        assertEquals(3, repetition.steps());
+        assertEquals(1, repetition.profile().secondsPerStep());
+        assertEquals(List.of(false, true, false, true, false, true), steps.subList(steps.size() - 6, steps.size()));
+        assertFalse(steps.subList(0, steps.size() - 6).contains(true), "in the warm-up");
+        Workload other = () -> {};
+        assertThrows(UnsupportedOperationException.class, () -> other.recordKernels(true));
     }
 }

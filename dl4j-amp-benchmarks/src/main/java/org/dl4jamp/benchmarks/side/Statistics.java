@@ -1,16 +1,16 @@
-package org.dl4jamp.benchmarks;
+package org.dl4jamp.benchmarks.side;
 
 import java.util.Collection;
 
 /** Order statistics. */
-final class Statistics {
+public final class Statistics {
     private Statistics() {}
 
     /**
      * Returns the middle of the sorted numbers, or the mean of the two that are in the middle; there has to be one at
      * least.
      */
-    static double median(Collection<Double> numbers) {
+    public static double median(Collection<Double> numbers) {
         double[] sorted =
                 numbers.stream().mapToDouble(Double::doubleValue).sorted().toArray();
         if (sorted.length == 0) {
@@ -21,7 +21,7 @@ final class Statistics {
     }
 
     /** Returns the largest minus the smallest. */
-    static double range(Collection<Double> numbers) {
+    public static double range(Collection<Double> numbers) {
         double smallest = Double.POSITIVE_INFINITY;
         double largest = Double.NEGATIVE_INFINITY;
         for (double number : numbers) {
