@@ -165,7 +165,7 @@ public final class BenchCommand implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter err = spec.commandLine().getErr();
         Benchmark benchmark = new Benchmark(
-                new SideProcess(ClassPaths.ofThisProcess(), threads, Duration.ofSeconds(timeLimit)),
+                new SideProcess(ClassPaths.ofThisProcess(), threads, Duration.ofSeconds(timeLimit), records),
                 sides,
                 recordOptions.repetitions(repetitions),
                 threads,

@@ -64,7 +64,7 @@ final class Benchmark {
         Task task = inference ? benchmark.inference() : Task.TRAINING;
         Map<Side, List<Repetition>> measured = new EnumMap<>(Side.class);
         Map<Side, String> unavailable = new EnumMap<>(Side.class);
-        try (CaseFolder folder = CaseFolder.of(benchmark, task, schedule, threads)) {
+        try (CaseFolder folder = CaseFolder.of(benchmark, task, schedule, threads, records)) {
             for (int repetition = 1; repetition <= repetitions; repetition++) {
                 for (Side side : sides) {
                     if (unavailable.containsKey(side)) {
@@ -98,7 +98,7 @@ final class Benchmark {
 
     /** Runs a repetition, and if others disturbed it, again. */
     private Repetition leastDisturbed(Side side, Path folder) throws IOException, InterruptedException {
-        Repetition best = processes.run(side, folder, records);
+        Repetition best = processes.run(side, folder);
         for (int tries = 1; tries < TRIES && otherLoad(best) > mostOtherLoad; tries++) {
             progress.printf(
                     Locale.ROOT,
@@ -106,7 +106,7 @@ final class Benchmark {
                     side.key(),
                     100 * otherLoad(best));
             progress.flush();
-            Repetition again = processes.run(side, folder, records);
+            Repetition again = processes.run(side, folder);
             if (again.unavailable() != null) {
                 return again;
             }

@@ -65,6 +65,17 @@ record CaseFigures(
                 .min(Comparator.comparing(side -> measured(side).orElseThrow().secondsPerStep()));
     }
 
+    /** Returns why sides couldn't run, by key. */
+    Map<String, String> unavailable() {
+        Map<String, String> reasons = new LinkedHashMap<>();
+        sides.forEach((side, figures) -> {
+            if (!figures.isAvailable()) {
+                reasons.put(side, figures.unavailable());
+            }
+        });
+        return reasons;
+    }
+
     /** Returns those of a side, if it was measured. */
     Optional<SideFigures> measured(Side side) {
         return Optional.ofNullable(sides.get(side.key())).filter(SideFigures::isAvailable);

@@ -31,15 +31,17 @@ final class CaseFolder implements AutoCloseable {
     /**
      * Sets a case up.
      *
+     * @param records what sides record of the measured steps
      * @throws IllegalStateException if that fails; the message names the case
      */
-    static CaseFolder of(BenchmarkCase benchmark, Task task, Schedule schedule, int threads) throws IOException {
+    static CaseFolder of(BenchmarkCase benchmark, Task task, Schedule schedule, int threads, Records records)
+            throws IOException {
         CaseFolder folder = new CaseFolder(Files.createTempDirectory("amp-bench-"));
         try {
             NeuralNetwork network = benchmark.network();
             model(benchmark, task, network).write(folder.path);
             long checksum = ParameterChecksum.of(network);
-            new SideJob(benchmark.name(), benchmark.minibatch(), task, schedule, threads, Records.NOTHING, checksum)
+            new SideJob(benchmark.name(), benchmark.minibatch(), task, schedule, threads, records, checksum)
                     .write(folder.path);
             ((org.deeplearning4j.nn.api.Model) network).close();
             return folder;

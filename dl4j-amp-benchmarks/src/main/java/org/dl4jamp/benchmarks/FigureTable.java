@@ -66,7 +66,7 @@ final class FigureTable {
             }
             text.append(line.toString().stripTrailing()).append('\n');
         }
-        unavailable()
+        figures.unavailable()
                 .forEach((side, reason) ->
                         text.append('\n').append(side).append(" unavailable: ").append(reason));
         chosen().forEach((side, what) ->
@@ -87,7 +87,7 @@ final class FigureTable {
                 .map(cell -> cell.equals(rows.get(0).get(0)) ? "---" : "--:")
                 .toList()));
         rows.subList(1, rows.size()).forEach(row -> text.append(line(row)));
-        unavailable().forEach((side, reason) -> text.append("\n`")
+        figures.unavailable().forEach((side, reason) -> text.append("\n`")
                 .append(side)
                 .append("` unavailable: ")
                 .append(reason.lines().findFirst().orElse(""))
@@ -118,13 +118,6 @@ final class FigureTable {
                 .filter(entry -> entry.getValue().chosen() != null)
                 .collect(Collectors.toMap(
                         Map.Entry::getKey, entry -> entry.getValue().chosen()));
-    }
-
-    private Map<String, String> unavailable() {
-        return figures.sides().entrySet().stream()
-                .filter(entry -> !entry.getValue().isAvailable())
-                .collect(Collectors.toMap(
-                        Map.Entry::getKey, entry -> entry.getValue().unavailable()));
     }
 
     /** A thousandth of a millisecond counts where a step takes one or less. */

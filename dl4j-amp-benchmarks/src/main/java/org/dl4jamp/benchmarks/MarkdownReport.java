@@ -55,18 +55,19 @@ final class MarkdownReport {
     /** Returns the kernels of a case. */
     static String kernels(CaseFigures figures) {
         Map<String, Profile> recorded = new LinkedHashMap<>();
-        StringBuilder unavailable = new StringBuilder();
         figures.sides().forEach((side, measured) -> {
             if (measured.isAvailable()) {
                 recorded.put(side, measured.profile());
-            } else {
-                unavailable.append("\n").append(side).append(" unavailable: ").append(measured.unavailable());
             }
         });
         String table = recorded.isEmpty()
                 ? ""
-                : new KernelTable(recorded).markdown(figures.task().unit());
-        return "### " + figures.title() + "\n\n" + table + unavailable;
+                : KernelTable.of(recorded, figures.task().unit());
+        StringBuilder text = new StringBuilder("### " + figures.title() + "\n\n" + table);
+        figures.unavailable()
+                .forEach((side, reason) ->
+                        text.append('\n').append(side).append(" unavailable: ").append(reason));
+        return text.toString();
     }
 
     /** Returns one table of some cases: of each a step in stock DL4J and with what AUTO chooses. */

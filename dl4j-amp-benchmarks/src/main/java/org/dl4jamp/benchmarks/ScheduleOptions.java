@@ -31,7 +31,7 @@ final class ScheduleOptions {
             paramLabel = "S",
             description = {
                 "Time of those before measuring, at least (default: the case's).",
-                "It goes on for up to three times as long while HotSpot compiles, whose threads and those of the"
+                "It goes on for up to six times as long while HotSpot compiles, whose threads and those of the"
                         + " native libraries share"
                         + " the processors."
             })

@@ -31,31 +31,33 @@ final class SideProcess {
     private final ClassPaths classPaths;
     private final int threads;
     private final Duration limit;
+    private final Records records;
 
     /**
      * @param threads of all native libraries
      * @param limit the most time for one repetition
+     * @param records what the processes record of the measured steps
      */
-    SideProcess(ClassPaths classPaths, int threads, Duration limit) {
+    SideProcess(ClassPaths classPaths, int threads, Duration limit, Records records) {
         this.classPaths = classPaths;
         this.threads = threads;
         this.limit = limit;
+        this.records = records;
     }
 
     /**
      * Runs one repetition.
      *
      * @param folder with the case's model and job
-     * @param records what the process records of the measured steps
      * @return the process's figures; if it failed or took too long, why, with the end of what it wrote
      */
-    Repetition run(Side side, Path folder, Records records) throws IOException, InterruptedException {
+    Repetition run(Side side, Path folder) throws IOException, InterruptedException {
         Path result = folder.resolve("result.json");
         Path log = folder.resolve(side.key() + ".log");
         Files.deleteIfExists(result);
         List<String> command;
         try {
-            command = command(side, folder, result, records);
+            command = command(side, folder, result);
         } catch (UnavailableException e) {
             return Repetition.unavailable(e.getMessage());
         }
@@ -84,7 +86,7 @@ final class SideProcess {
         return repetition.with(kernels.of(Statistics.median(repetition.seconds())));
     }
 
-    private List<String> command(Side side, Path folder, Path result, Records records) throws IOException {
+    private List<String> command(Side side, Path folder, Path result) throws IOException {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+IgnoreUnrecognizedVMOptions",
@@ -100,7 +102,7 @@ final class SideProcess {
             command.add("-D" + ProfiledExecutioner.PROPERTY + "=" + ProfiledExecutioner.class.getName());
         }
         command.add(main(side));
-        command.addAll(List.of(folder.toString(), side.key(), result.toString(), records.name()));
+        command.addAll(List.of(folder.toString(), side.key(), result.toString()));
         return command;
     }
 

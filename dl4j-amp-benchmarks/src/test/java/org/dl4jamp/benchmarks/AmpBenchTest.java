@@ -306,10 +306,10 @@ class AmpBenchTest {
     void aProcessThatFailsOrTakesTooLongSaysWhy() throws Exception {
         ClassPaths paths = ClassPaths.ofThisProcess();
         Repetition failed =
-                new SideProcess(paths, 1, Duration.ofMinutes(5)).run(Side.FLOOR_FP32, folder, Records.NOTHING);
+                new SideProcess(paths, 1, Duration.ofMinutes(5), Records.NOTHING).run(Side.FLOOR_FP32, folder);
         assertTrue(failed.unavailable().startsWith("its process ended with 1:"), failed.unavailable());
         assertTrue(failed.unavailable().contains("job.json"), failed.unavailable());
-        Repetition late = new SideProcess(paths, 1, Duration.ofMillis(1)).run(Side.FLOOR_FP32, folder, Records.NOTHING);
+        Repetition late = new SideProcess(paths, 1, Duration.ofMillis(1), Records.NOTHING).run(Side.FLOOR_FP32, folder);
         assertTrue(late.unavailable().contains("--time-limit"), late.unavailable());
     }
 

@@ -212,10 +212,7 @@ class FiguresTest {
                                 WorkEvent.PRIMITIVE, "a convolution " + "x".repeat(200) + " backward", 0.06, 2),
                         new Profile.Part(WorkEvent.UPDATER, "Adam", 0.03, 1)));
         Map<String, SideFigures> sides = new LinkedHashMap<>();
-        sides.put(
-                Side.AMP_BF16.key(),
-                SideFigures.of(List.of(
-                        new Repetition(List.of(0.1), 1, 1.0, 1.0, null, null, null, null, null, profile, null))));
+        sides.put(Side.AMP_BF16.key(), SideFigures.of(List.of(recorded(profile))));
         sides.put(Side.AMP_FP32.key(), SideFigures.unavailable("broken"));
         String text = ProfileTable.text(figures(sides));
         assertTrue(text.contains("sine-8, amp-bf16: 100.00 ms/step"), text);
@@ -231,18 +228,8 @@ class FiguresTest {
         sides.put(
                 Side.AMP_FP32.key(),
                 SideFigures.of(Stream.of(0.3, 0.1, 0.2)
-                        .map(seconds -> new Repetition(
-                                List.of(seconds),
-                                1,
-                                1.0,
-                                1.0,
-                                null,
-                                null,
-                                null,
-                                null,
-                                null,
-                                new Profile(seconds, List.of(new Profile.Part("jit", "3×3", seconds / 2, 1))),
-                                null))
+                        .map(seconds ->
+                                recorded(new Profile(seconds, List.of(new Profile.Part("jit", "3×3", seconds / 2, 1)))))
                         .toList()));
         sides.put(Side.FLOOR_FP32.key(), SideFigures.unavailable("broken"));
         String text = MarkdownReport.kernels(figures(sides));
@@ -282,6 +269,11 @@ class FiguresTest {
                 .findFirst()
                 .orElseThrow();
         return List.of(line.split(" +"));
+    }
+
+    private static Repetition recorded(Profile profile) {
+        List<Double> seconds = List.of(profile.secondsPerStep());
+        return new Repetition(seconds, 1, 1.0, 1.0, null, null, null, null, null, profile, null);
     }
 
     private static Repetition repetition(List<Double> seconds, Long rss, Long activations) {

@@ -2,7 +2,7 @@ package org.dl4jamp.benchmarks.kernels;
 
 /**
  * Names of kernels by what they compute, the same for all libraries. A dense layer and a window of one position are the
- * same product. Windows of images are counted in all examples.
+ * same product. Positions are those of all examples.
  */
 public final class KernelNames {
     /** Means and maxima of windows. */
@@ -17,8 +17,8 @@ public final class KernelNames {
     /** Functions of single numbers. */
     public static final String ACTIVATION = "activation functions";
 
-    /** Operations of two numbers each. */
-    public static final String BINARY = "sums of arrays";
+    /** Sums and products of numbers at the same place. */
+    public static final String BINARY = "operations of two arrays";
 
     /** Other types, orders or shapes of the same numbers. */
     public static final String COPIES = "copies";

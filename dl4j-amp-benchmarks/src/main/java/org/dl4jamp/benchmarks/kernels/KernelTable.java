@@ -22,18 +22,21 @@ public final class KernelTable {
     private final Map<String, Profile> sides;
     private final List<List<String>> rows = new ArrayList<>();
 
-    /** @param sides by name; the kernels, and the time of a step or pass of which nothing was recorded */
-    public KernelTable(Map<String, Profile> sides) {
+    private KernelTable(Map<String, Profile> sides) {
         this.sides = sides;
     }
 
     /**
      * Returns the table, with the most expensive kernels first.
      *
+     * @param sides by name; the kernels, and the time of a step or pass of which nothing was recorded
      * @param unit step or pass
      */
-    public String markdown(String unit) {
-        rows.clear();
+    public static String of(Map<String, Profile> sides, String unit) {
+        return new KernelTable(sides).markdown(unit);
+    }
+
+    private String markdown(String unit) {
         List<String> head = new ArrayList<>(HEAD);
         head.addAll(sides.keySet());
         head.add("implementations of " + sides.keySet().iterator().next());

@@ -43,11 +43,6 @@ public record SideJob(
         Inference inference(String side, Path folder, SideJob job) throws IOException;
     }
 
-    /** Returns this task, with other records. */
-    public SideJob with(Records others) {
-        return new SideJob(caseName, minibatch, task, schedule, threads, others, checksum);
-    }
-
     public void write(Path folder) throws IOException {
         JSON.writeValue(folder.resolve(FILE).toFile(), this);
     }
@@ -59,11 +54,11 @@ public record SideJob(
     /**
      * The main program of a side.
      *
-     * @param args the folder, the side's key, the file for the {@link Repetition}, and the name of {@link Records}
+     * @param args the folder, the side's key, and the file for the {@link Repetition}
      */
     public static void main(String[] args, Factory factory) throws IOException {
         Path folder = Path.of(args[0]);
-        SideJob job = read(folder).with(Records.valueOf(args[3]));
+        SideJob job = read(folder);
         JSON.writeValue(Path.of(args[2]).toFile(), job.run(args[1], folder, factory));
     }
 

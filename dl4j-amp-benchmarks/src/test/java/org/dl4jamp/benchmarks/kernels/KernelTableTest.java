@@ -33,6 +33,6 @@ class KernelTableTest {
                 | all kernels              |       |  7.030 | 7.600 |                        |
                 | between them             |       |  2.970 | 0.400 |                        |
                 | a pass                   |       | 10.000 | 8.000 |                        |
-                """, new KernelTable(sides).markdown("pass"));
+                """, KernelTable.of(sides, "pass"));
     }
 }
