@@ -18,6 +18,9 @@ import org.dl4jamp.benchmarks.tape.Tape;
 final class ConvolutionPart extends ProductPart {
     private static final dnnl.algorithm ALGORITHM = dnnl.algorithm.convolution_direct;
     private static final long MOST_CHANNELS_OF_SECOND = 4;
+    private static final long SMALLEST_WINDOW_OF_SECOND = 25;
+    private static final long SHORTEST_ROW_OF_SECOND = 14;
+    private static final long BLOCK = 32;
 
     private final Tape tape;
     private final Flow input;
@@ -68,15 +71,20 @@ final class ConvolutionPart extends ProductPart {
 
     /**
      * Returns the fastest implementation that was found for inference. With AVX2 it isn't oneDNN's first one for
-     * windows of one position, and for few channels of the input.
+     * windows of one position, for few channels of the input, and for large windows whose blocks of channels are full.
      *
      * @param weights the shape of the weights, {@code [out, in, height, width]}
+     * @param width of the output
      */
     static convolution_forward.primitive_desc fastest(
-            long[] weights, Supplier<convolution_forward.primitive_desc> first) {
+            Window window, long[] weights, long width, Supplier<convolution_forward.primitive_desc> first) {
         convolution_forward.primitive_desc description = first.get();
         boolean isPointwise = weights[2] * weights[3] == 1;
-        if (!isAvx2(description) || (!isPointwise && weights[1] > MOST_CHANNELS_OF_SECOND)) {
+        boolean isLarge = weights[2] * weights[3] >= SMALLEST_WINDOW_OF_SECOND
+                && width >= SHORTEST_ROW_OF_SECOND
+                && window.strideY() * window.strideX() == 1
+                && fillsBlocks(weights[0]);
+        if (!isAvx2(description) || (!isPointwise && !isLarge && weights[1] > MOST_CHANNELS_OF_SECOND)) {
             return description;
         }
         String name = isPointwise ? "jit_1x1:" : "jit:";
@@ -86,6 +94,11 @@ final class ConvolutionPart extends ProductPart {
             }
         }
         return description;
+    }
+
+    private static boolean fillsBlocks(long channels) {
+        long blocks = (channels + BLOCK - 1) / BLOCK;
+        return blocks > 2 ? channels % (2 * BLOCK) == 0 : 4 * channels > 3 * BLOCK * blocks;
     }
 
     private static boolean isAvx2(primitive_desc description) {

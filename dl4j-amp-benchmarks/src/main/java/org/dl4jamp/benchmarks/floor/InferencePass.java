@@ -133,7 +133,9 @@ final class InferencePass {
             }
         }
         convolution_forward.primitive_desc description = ConvolutionPart.fastest(
+                window,
                 product.weights().shape(),
+                shape[3],
                 () -> new convolution_forward.primitive_desc(
                         tape.cpu(),
                         INFERENCE,

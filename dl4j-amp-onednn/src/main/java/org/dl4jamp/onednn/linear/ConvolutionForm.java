@@ -192,7 +192,7 @@ public record ConvolutionForm(
             return new PixelPrimitives(geometry, keepsWeights);
         }
         return keepsWeights
-                ? ConvolutionPrimitives.inference(geometry, input.shape()[1])
+                ? ConvolutionPrimitives.inference(geometry, input.shape()[1], nOut)
                 : ConvolutionPrimitives.training(geometry);
     }
 

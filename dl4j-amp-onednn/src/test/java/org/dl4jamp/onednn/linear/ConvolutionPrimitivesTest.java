@@ -47,28 +47,34 @@ class ConvolutionPrimitivesTest {
 
     /** Returns oneDNN's name of the implementation that computes a convolution of one image. */
     private static String implementation(
-            ConvolutionPrimitives<?> primitives, WindowGeometry geometry, int size, long channels) {
+            ConvolutionPrimitives<?> primitives, WindowGeometry geometry, int size, long channels, long made) {
         long[] windows = geometry.output();
         long kernel = geometry.axes().get(0).kernel();
         return OneDnnContext.make("a convolution", Work.ofNumbers(1), () -> {
             memory.desc input =
                     Layout.channelsLast(DataType.FLOAT, 1, channels, size, size).descriptor();
-            memory.desc output = Layout.channelsLast(DataType.FLOAT, 1, OUT, windows[0], windows[1])
+            memory.desc output = Layout.channelsLast(DataType.FLOAT, 1, made, windows[0], windows[1])
                     .descriptor();
-            primitive_desc made = primitives.forward(
+            primitive_desc described = primitives.forward(
                     input,
-                    Layout.any(DataType.FLOAT, OUT, channels, kernel, kernel),
-                    Layout.dense(DataType.FLOAT, OUT).descriptor(),
+                    Layout.any(DataType.FLOAT, made, channels, kernel, kernel),
+                    Layout.dense(DataType.FLOAT, made).descriptor(),
                     output,
                     OneDnnContext.attributes());
-            return made.impl_info_str().getString().replaceAll(":.*", "");
+            return described.impl_info_str().getString().replaceAll(":.*", "");
         });
     }
 
     private static void assertImplementation(String withAvx2, int kernel, int stride, int size, long channels) {
+        assertImplementation(withAvx2, kernel, stride, size, channels, OUT);
+    }
+
+    private static void assertImplementation(
+            String withAvx2, int kernel, int stride, int size, long channels, long made) {
         WindowGeometry geometry = geometry(kernel, stride, size);
-        String first = implementation(ConvolutionPrimitives.training(geometry), geometry, size, channels);
-        String taken = implementation(ConvolutionPrimitives.inference(geometry, channels), geometry, size, channels);
+        String first = implementation(ConvolutionPrimitives.training(geometry), geometry, size, channels, made);
+        String taken = implementation(
+                ConvolutionPrimitives.inference(geometry, channels, made), geometry, size, channels, made);
         assertEquals(OneDnnLibrary.isAvx2() && !withAvx2.isEmpty() ? withAvx2 : first, taken);
     }
 
@@ -82,6 +88,20 @@ class ConvolutionPrimitivesTest {
     }
 
     @Test
+    void theFastestImplementationOfLargeWindowsDependsOnTheirChannels() {
+        for (int made : new int[] {26, 32, 50, 64, 128, 192}) {
+            assertImplementation("jit", 5, 1, 14, 20, made);
+        }
+        for (int made : new int[] {16, 24, 40, 48, 96, 160}) {
+            assertImplementation("", 5, 1, 14, 20, made);
+        }
+        assertImplementation("jit", 7, 1, 28, 64, 32);
+        assertImplementation("", 5, 1, 13, 20, 32);
+        assertImplementation("", 5, 2, 56, 20, 32);
+        assertImplementation("", 3, 1, 14, 20, 32);
+    }
+
+    @Test
     void theFirstImplementationIsTakenWhereTheFastestIsNot() {
         // oneDNN has no pointwise one for images whose size isn't a multiple of the stride.
         assertImplementation("", 1, 2, 7, 1024);
@@ -89,8 +109,17 @@ class ConvolutionPrimitivesTest {
 
     @ParameterizedTest
     @CsvSource({
-        "1, 5, 1, 0, 1, 28", "3, 7, 2, 3, 1, 33", "4, 3, 1, 1, 1, 9", "3, 3, 2, 0, 2, 17", "2, 4, 3, 2, 1, 11",
-        "5, 3, 1, 1, 1, 9", "1, 1, 1, 0, 1, 8", "3, 1, 2, 0, 1, 7", "64, 1, 2, 0, 1, 7", "40, 1, 1, 0, 1, 5"
+        "1, 5, 1, 0, 1, 28",
+        "3, 7, 2, 3, 1, 33",
+        "4, 3, 1, 1, 1, 9",
+        "3, 3, 2, 0, 2, 17",
+        "2, 4, 3, 2, 1, 11",
+        "5, 3, 1, 1, 1, 9",
+        "20, 5, 1, 2, 1, 14",
+        "1, 1, 1, 0, 1, 8",
+        "3, 1, 2, 0, 1, 7",
+        "64, 1, 2, 0, 1, 7",
+        "40, 1, 1, 0, 1, 5"
     })
     void imagesAreComputedAsByDl4j(int channels, int kernel, int stride, int padding, int dilation, int size) {
         MultiLayerNetwork network = Networks.init(Networks.builder(new Sgd(1e-3))
