@@ -25,6 +25,9 @@ public interface PassRecorder {
         void close();
     }
 
+    /** Returns whether DL4J gives a layer's activations to the next layers, and to nobody else. */
+    boolean isHandedOn(LayerWorkspaceMgr workspaceMgr);
+
     /**
      * Begins to note what the calling thread does. Does nothing while another thread's pass is noted, or where results
      * don't stay in memory of the engine's.

@@ -9,15 +9,13 @@ import java.util.WeakHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.engine.PassRecorder;
 import org.dl4jamp.layer.RepeatedPart;
 import org.dl4jamp.precision.AmpException;
-import org.nd4j.linalg.api.buffer.DataType;
-import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * Repeats the layers from the first to the last of a stretch as one list of what the engine does, at the first layer's
@@ -51,9 +49,6 @@ public final class Repetition {
         REPEATED
     }
 
-    /** A member's input and result in the pass that was noted. */
-    private record Turn(Member member, INDArray given, INDArray result) {}
-
     /** The passes of one thread. */
     private final class Passes {
         private final List<Turn> turns = new ArrayList<>();
@@ -75,7 +70,7 @@ public final class Repetition {
 
         INDArray begin(INDArray given, boolean training, LayerWorkspaceMgr workspaceMgr) {
             interrupt();
-            if (given == null || failures == FAILURES || training || isMasked() || !NetworkCall.returnsOutputs()) {
+            if (given == null || failures == FAILURES || training || isMasked() || !isOfOutputs(workspaceMgr)) {
                 return null;
             }
             switch (phase) {
@@ -116,7 +111,7 @@ public final class Repetition {
                 return;
             }
             phase = Phase.TRIED;
-            tried = numbers(turns.get(turns.size() - 1).result());
+            tried = turns.get(turns.size() - 1).numbers();
         }
 
         private INDArray repeat(INDArray given, LayerWorkspaceMgr workspaceMgr) {
@@ -134,7 +129,7 @@ public final class Repetition {
             return weights.getAsLong() == version && recording.repeat(given, workspaceMgr);
         }
 
-        INDArray goOn(Member member, INDArray given) {
+        INDArray goOn(Member member, INDArray given, LayerWorkspaceMgr workspaceMgr) {
             if (phase != Phase.REPEATED || next == 0) {
                 return null;
             }
@@ -144,16 +139,18 @@ public final class Repetition {
                 next = 0;
                 return null;
             }
-            next = next + 1 == turns.size() ? 0 : next + 1;
-            if (!isGiven(turn, given)) {
+            next = (next + 1) % turns.size();
+            boolean isHandedOn = recorder.isHandedOn(workspaceMgr);
+            // Memory of other results than the last one may be that of later ones.
+            if (!isGiven(turn, given) || (!isHandedOn && next > 0)) {
                 next = 0;
                 throw new AmpException("Layer or vertex \"" + member.name + "\" was given another array than the one"
-                        + " before it has returned, in whose pass it was computed already."
+                        + " before it has returned, or was asked for activations to keep. It was computed already."
                         + " Either a pass has failed between the two, and the network has to be run again, or"
                         + " something has changed the array between them: then keep the layer in full precision"
                         + " (keepFull), or leave inference mode");
             }
-            return turn.result();
+            return isHandedOn ? turn.result() : workspaceMgr.dup(ArrayType.ACTIVATIONS, turn.result());
         }
 
         void computed(Member member, INDArray given, INDArray result, boolean byTwin) {
@@ -194,7 +191,7 @@ public final class Repetition {
                     byTwin && turn.member() == member && (next == 0 || isGiven(turn, given)) && turn.result() == result;
             next++;
             boolean done = next == turns.size();
-            if (!same || (done && !Arrays.equals(tried, numbers(result)))) {
+            if (!same || (done && !Arrays.equals(tried, turn.numbers()))) {
                 fail();
             } else if (done) {
                 next = 0;
@@ -238,7 +235,7 @@ public final class Repetition {
             return this == members.get(0)
                     ? passes.computeIfAbsent(Thread.currentThread(), thread -> new Passes())
                             .begin(given, training, workspaceMgr)
-                    : ofThread().map(own -> own.goOn(this, given)).orElse(null);
+                    : ofThread().map(own -> own.goOn(this, given, workspaceMgr)).orElse(null);
         }
 
         @Override
@@ -257,16 +254,20 @@ public final class Repetition {
     }
 
     private final PassRecorder recorder;
+    private final boolean reachesLast;
     private final LongSupplier weights;
     private final List<Member> members = new ArrayList<>();
     private final Map<Thread, Passes> passes = new WeakHashMap<>();
 
     /**
+     * @param reachesLast whether passes that hand the first activations on reach the last layer added, and each layer
+     *     computes its own; else the stack tells what a pass returns
      * @param weights returns the version of the weights, which another thread's pass may have changed; negative if some
      *     have to be taken over before the next pass
      */
-    public Repetition(PassRecorder recorder, LongSupplier weights) {
+    public Repetition(PassRecorder recorder, boolean reachesLast, LongSupplier weights) {
         this.recorder = recorder;
+        this.reachesLast = reachesLast;
         this.weights = weights;
     }
 
@@ -286,15 +287,14 @@ public final class Repetition {
         return member;
     }
 
+    /** Returns whether nobody asks for activations of single layers in a pass, or of all of them. */
+    private boolean isOfOutputs(LayerWorkspaceMgr ofFirst) {
+        return recorder.isHandedOn(ofFirst) && (reachesLast || NetworkCall.returnsOutputs());
+    }
+
     private boolean isMasked() {
         return members.stream()
                 .anyMatch(member ->
                         member.master.isPresent() && member.master.get().getMaskArray() != null);
-    }
-
-    private static float[] numbers(INDArray array) {
-        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            return array.castTo(DataType.FLOAT).dup('c').data().asFloat();
-        }
     }
 }

@@ -12,6 +12,7 @@ import org.deeplearning4j.nn.conf.InputPreProcessor;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.preprocessor.CnnToFeedForwardPreProcessor;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.Engines;
@@ -130,19 +131,22 @@ public final class InferenceInstallation extends Installation {
     }
 
     /**
-     * Has the engine repeat the layers and vertices from the first one on, up to one that can't be repeated. Without
-     * groups among them nothing is gained: to look at the stack for the kind of pass takes as long.
+     * Has the engine repeat the layers and vertices from the first one on, up to one that can't be repeated. Where the
+     * stack has to be looked at for the kind of pass, a few layers gain nothing: that takes as long as a group gains.
      */
     @Override
     void begin() {
         List<String> stretch = stretch();
-        if (stretch.stream().noneMatch(name -> groupOf(name).isPresent())) {
+        boolean hasGroups = stretch.stream().anyMatch(name -> groupOf(name).isPresent());
+        // All calls of DL4J's own class compute the layers up to the last or the output layer, or keep each activation.
+        boolean reachesLast = !hasGroups && network.model().getClass() == MultiLayerNetwork.class;
+        if (stretch.size() < 2 || !(hasGroups || reachesLast)) {
             return;
         }
         // Those that are made later are of layers which a group computes in most passes.
         List<WatchedWeights> own = List.copyOf(weights);
         session.recorder().ifPresent(recorder -> {
-            Repetition repetition = new Repetition(recorder, () -> WatchedWeights.version(own));
+            Repetition repetition = new Repetition(recorder, reachesLast, () -> WatchedWeights.version(own));
             stretch.forEach(name ->
                     repeatable.get(name).takePart(repetition.add(name, Optional.ofNullable(masters.get(name)))));
         });

@@ -91,9 +91,14 @@ public final class Tape implements PassRecorder, AutoCloseable {
     }
 
     @Override
+    public boolean isHandedOn(LayerWorkspaceMgr workspaceMgr) {
+        return ActivationMemory.closesEarly(workspaceMgr);
+    }
+
+    @Override
     public boolean begin(INDArray given, LayerWorkspaceMgr workspaceMgr) {
         boolean isFree = thread == null || thread == Thread.currentThread() || !thread.isAlive();
-        if (!isFree || !ActivationMemory.closesEarly(workspaceMgr) || !Layout.isReadable(given)) {
+        if (!isFree || !isHandedOn(workspaceMgr) || !Layout.isReadable(given)) {
             return false;
         }
         thread = Thread.currentThread();
