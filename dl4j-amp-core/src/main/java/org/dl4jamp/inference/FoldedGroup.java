@@ -14,7 +14,6 @@ import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.GroupLayer;
 import org.dl4jamp.layer.RepeatedPart;
 import org.dl4jamp.policy.FusionGroup;
-import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.DelegatingVertex;
 import org.dl4jamp.twin.Gate;
 import org.dl4jamp.twin.Twin;
@@ -128,13 +127,8 @@ public final class FoldedGroup {
         }
         handed.remove(Thread.currentThread());
         if (last.activations != given) {
-            throw new AmpException("Layer \"" + name
-                    + "\" was given another array than the layer before it has returned, in whose pass it was"
-                    + " computed already."
-                    + " Either a pass has failed between the two, and the network has to be run again, or"
-                    + " something has changed the array between them:"
-                    + " then keep the layer out of its group, by another precision for example (keepFull), or"
-                    + " leave inference mode");
+            throw ComputedAlready.withAnother(
+                    name, "keep the layer out of its group, by another precision for example (keepFull)");
         }
         return true;
     }

@@ -14,7 +14,6 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.engine.PassRecorder;
 import org.dl4jamp.layer.RepeatedPart;
-import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -141,14 +140,14 @@ public final class Repetition {
             }
             next = (next + 1) % turns.size();
             boolean isHandedOn = recorder.isHandedOn(workspaceMgr);
-            // Memory of other results than the last one may be that of later ones.
-            if (!isGiven(turn, given) || (!isHandedOn && next > 0)) {
+            if (!isGiven(turn, given)) {
                 next = 0;
-                throw new AmpException("Layer or vertex \"" + member.name + "\" was given another array than the one"
-                        + " before it has returned, or was asked for activations to keep. It was computed already."
-                        + " Either a pass has failed between the two, and the network has to be run again, or"
-                        + " something has changed the array between them: then keep the layer in full precision"
-                        + " (keepFull), or leave inference mode");
+                throw ComputedAlready.withAnother(member.name, "keep the layer in full precision (keepFull)");
+            }
+            // Memory of other results than the last one may be that of later ones.
+            if (!isHandedOn && next > 0) {
+                next = 0;
+                throw ComputedAlready.toKeep(member.name);
             }
             return isHandedOn ? turn.result() : workspaceMgr.dup(ArrayType.ACTIVATIONS, turn.result());
         }

@@ -131,8 +131,8 @@ public final class InferenceInstallation extends Installation {
     }
 
     /**
-     * Has the engine repeat the layers and vertices from the first one on, up to one that can't be repeated. Where the
-     * stack has to be looked at for the kind of pass, a few layers gain nothing: that takes as long as a group gains.
+     * Has the engine repeat the layers and vertices from the first one on, up to one that can't be repeated. Not where
+     * nothing is gained: without groups, to look at the stack for the kind of pass takes as long as the list saves.
      */
     @Override
     void begin() {

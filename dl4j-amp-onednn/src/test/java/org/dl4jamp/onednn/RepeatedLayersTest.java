@@ -5,10 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.function.Function;
 import org.deeplearning4j.datasets.iterator.ExistingDataSetIterator;
 import org.deeplearning4j.nn.api.FwdPassType;
@@ -17,14 +23,13 @@ import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.InferenceMode;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
-import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.inference.Repetition;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.Precision;
@@ -46,16 +51,6 @@ import org.nd4j.linalg.lossfunctions.LossFunctions;
  * ask for activations of single layers.
  */
 class RepeatedLayersTest {
-    /** Passes of one thread until one is repeated. */
-    private static final int BEFORE = 3;
-
-    private static AmpConfig config(Precision precision) {
-        return AmpConfig.builder()
-                .engine(OneDnnEngine.NAME)
-                .precision(precision)
-                .build();
-    }
-
     private static ConvolutionLayer convolution(int out) {
         return new ConvolutionLayer.Builder(3, 3)
                 .nOut(out)
@@ -74,13 +69,6 @@ class RepeatedLayersTest {
         return new DenseLayer.Builder().nOut(out).activation(Activation.TANH).build();
     }
 
-    private static OutputLayer softmax() {
-        return new OutputLayer.Builder(LossFunctions.LossFunction.MCXENT)
-                .nOut(4)
-                .activation(Activation.SOFTMAX)
-                .build();
-    }
-
     /** Images as rows, as LeNet takes them. */
     private static MultiLayerConfiguration images() {
         return Networks.builder(new Sgd(1e-2))
@@ -89,7 +77,7 @@ class RepeatedLayersTest {
                 .layer(pooling())
                 .layer(convolution(8))
                 .layer(dense(12))
-                .layer(softmax())
+                .layer(RepeatedPassesTest.softmax())
                 .setInputType(InputType.convolutionalFlat(12, 12, 1))
                 .build();
     }
@@ -128,7 +116,7 @@ class RepeatedLayersTest {
     private static float[] first(
             MultiLayerNetwork network, Precision precision, Function<MultiLayerNetwork, INDArray> call) {
         MultiLayerNetwork unused = network.clone();
-        try (InferenceMode mode = MixedPrecision.inference(unused, config(precision))) {
+        try (InferenceMode mode = MixedPrecision.inference(unused, RepeatedPassesTest.config(precision))) {
             return numbers(call.apply(unused));
         }
     }
@@ -145,7 +133,7 @@ class RepeatedLayersTest {
     private static void assertRepeated(
             MultiLayerNetwork plain, MultiLayerNetwork network, Precision precision, int columns, int seed) {
         long before = Repetition.repeated();
-        for (int i = 0; i < BEFORE + 7; i++) {
+        for (int i = 0; i < RepeatedPassesTest.BEFORE + 7; i++) {
             INDArray x = rows(2, columns, seed + i);
             assertSame(plain, network, precision, each -> each.output(x));
         }
@@ -154,11 +142,17 @@ class RepeatedLayersTest {
 
     @ParameterizedTest
     @MethodSource("org.dl4jamp.onednn.Types#precisions")
-    void layersInARowGiveTheNumbersOfTheirFirstPass(Precision precision) {
+    void layersInARowGiveTheNumbersOfTheirFirstPass(Precision precision) throws Exception {
         MultiLayerNetwork network = Networks.init(images());
         MultiLayerNetwork plain = network.clone();
-        try (InferenceMode mode = MixedPrecision.inference(network, config(precision))) {
+        try (InferenceMode mode = MixedPrecision.inference(network, RepeatedPassesTest.config(precision))) {
             assertRepeated(plain, network, precision, 144, 0);
+            ByteArrayOutputStream saved = new ByteArrayOutputStream();
+            ModelSerializer.writeModel(network, saved, true);
+            assertEquals(
+                    plain.params(),
+                    ModelSerializer.restoreMultiLayerNetwork(new ByteArrayInputStream(saved.toByteArray()), true)
+                            .params());
             plain.getLayer(2).getParam("W").muli(-1);
             network.getLayer(2).getParam("W").muli(-1);
             assertRepeated(plain, network, precision, 144, 20);
@@ -170,7 +164,7 @@ class RepeatedLayersTest {
     void aPassMayAskForActivationsOfSingleLayers(Precision precision) {
         MultiLayerNetwork network = Networks.init(images());
         MultiLayerNetwork plain = network.clone();
-        try (InferenceMode mode = MixedPrecision.inference(network, config(precision))) {
+        try (InferenceMode mode = MixedPrecision.inference(network, RepeatedPassesTest.config(precision))) {
             for (int layer = 0; layer < 4; layer++) {
                 int last = layer;
                 INDArray x = rows(2, 144, 90 + layer);
@@ -200,7 +194,7 @@ class RepeatedLayersTest {
         MultiLayerNetwork plain = Networks.init(images());
         Opened network = opened(plain);
         long before = Repetition.repeated();
-        try (InferenceMode mode = MixedPrecision.inference(network, config(precision))) {
+        try (InferenceMode mode = MixedPrecision.inference(network, RepeatedPassesTest.config(precision))) {
             for (int i = 0; i < 16; i++) {
                 int layer = i % 4;
                 INDArray x = rows(2, 144, i);
@@ -231,7 +225,7 @@ class RepeatedLayersTest {
                 INDArray.class,
                 MemoryWorkspace.class);
         method.setAccessible(true);
-        try (InferenceMode mode = MixedPrecision.inference(network, config(precision))) {
+        try (InferenceMode mode = MixedPrecision.inference(network, RepeatedPassesTest.config(precision))) {
             for (int layer = 0; layer < 4; layer++) {
                 INDArray x = rows(2, 144, layer);
                 assertRepeated(plain, network, precision, 144, 10 * layer);
@@ -260,7 +254,7 @@ class RepeatedLayersTest {
         MultiLayerNetwork network = Networks.init(images());
         MultiLayerNetwork plain = network.clone();
         INDArray labels = Nd4j.eye(4).castTo(DataType.FLOAT).get(NDArrayIndex.interval(0, 2), NDArrayIndex.all());
-        try (InferenceMode mode = MixedPrecision.inference(network, config(precision))) {
+        try (InferenceMode mode = MixedPrecision.inference(network, RepeatedPassesTest.config(precision))) {
             for (int round = 0; round < 3; round++) {
                 assertRepeated(plain, network, precision, 144, 10 * round);
                 DataSet batch = new DataSet(rows(2, 144, round), labels.dup());
@@ -280,6 +274,38 @@ class RepeatedLayersTest {
 
     @ParameterizedTest
     @MethodSource("org.dl4jamp.onednn.Types#precisions")
+    void threadsRepeatTheirOwnPasses(Precision precision) throws Exception {
+        MultiLayerNetwork network = Networks.init(images());
+        MultiLayerNetwork plain = network.clone();
+        List<float[]> expected = new ArrayList<>();
+        for (int i = 0; i < 12; i++) {
+            INDArray x = rows(1 + i % 2, 144, i);
+            expected.add(first(plain, precision, each -> each.output(x)));
+        }
+        long before = Repetition.repeated();
+        ExecutorService pool = Executors.newFixedThreadPool(2);
+        try (InferenceMode mode = MixedPrecision.inference(network, RepeatedPassesTest.config(precision))) {
+            List<Future<?>> runs = new ArrayList<>();
+            for (int t = 0; t < 2; t++) {
+                int own = t;
+                runs.add(pool.submit(() -> {
+                    for (int i = own; i < 60; i += 2) {
+                        assertArrayEquals(
+                                expected.get(i % 12), numbers(network.output(rows(1 + own, 144, i % 12))), "pass " + i);
+                    }
+                }));
+            }
+            for (Future<?> run : runs) {
+                run.get();
+            }
+        } finally {
+            pool.shutdown();
+        }
+        assertTrue(Repetition.repeated() > before + 20, "repeated");
+    }
+
+    @ParameterizedTest
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void timeStepsAreRepeatedUpToTheRecurrentLayer(Precision precision) {
         MultiLayerNetwork network = Networks.init(Networks.builder(new Sgd(1e-2))
                 .list()
@@ -295,7 +321,7 @@ class RepeatedLayersTest {
         MultiLayerNetwork plain = network.clone();
         INDArray sequence = Nd4j.randn(Nd4j.getRandomFactory().getNewRandomInstance(5), 2, 4, 12);
         long before = Repetition.repeated();
-        try (InferenceMode mode = MixedPrecision.inference(network, config(precision))) {
+        try (InferenceMode mode = MixedPrecision.inference(network, RepeatedPassesTest.config(precision))) {
             float[] whole = first(plain, precision, each -> each.output(sequence));
             INDArray steps = Nd4j.create(DataType.FLOAT, 2, 3, 12);
             for (int t = 0; t < 12; t++) {
@@ -305,9 +331,13 @@ class RepeatedLayersTest {
                         network.rnnTimeStep(step.dup()).castTo(DataType.FLOAT));
             }
             assertArrayEquals(whole, numbers(steps), precision == Precision.FLOAT ? 1e-5F : 2e-2F);
-            for (int i = 0; i < 2 * BEFORE; i++) {
+            for (int i = 0; i < 2 * RepeatedPassesTest.BEFORE; i++) {
                 assertSame(plain, network, precision, each -> each.output(sequence));
             }
+            INDArray mask = Nd4j.ones(DataType.FLOAT, 2, 12);
+            mask.putScalar(1, 11, 0);
+            assertSame(plain, network, precision, each -> each.output(sequence, false, mask, null));
+            assertSame(plain, network, precision, each -> each.output(sequence));
         }
         assertTrue(Repetition.repeated() > before, "repeated");
     }

@@ -60,9 +60,9 @@ import org.nd4j.linalg.lossfunctions.LossFunctions;
  */
 class RepeatedPassesTest {
     /** Passes of one thread until one is repeated. */
-    private static final int BEFORE = 3;
+    static final int BEFORE = 3;
 
-    private static AmpConfig config(Precision precision) {
+    static AmpConfig config(Precision precision) {
         return AmpConfig.builder()
                 .engine(OneDnnEngine.NAME)
                 .precision(precision)
@@ -77,7 +77,7 @@ class RepeatedPassesTest {
                 .build();
     }
 
-    private static OutputLayer softmax() {
+    static OutputLayer softmax() {
         return new OutputLayer.Builder(LossFunctions.LossFunction.MCXENT)
                 .nOut(4)
                 .activation(Activation.SOFTMAX)
