@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import org.dl4jamp.benchmarks.process.Side;
 
 /** The comparison of all sides' losses or outputs. */
 final class Agreement {

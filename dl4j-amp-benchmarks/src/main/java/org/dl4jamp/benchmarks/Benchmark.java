@@ -10,6 +10,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.dl4jamp.benchmarks.cases.BenchmarkCase;
+import org.dl4jamp.benchmarks.process.Side;
+import org.dl4jamp.benchmarks.process.SideProcess;
 import org.dl4jamp.benchmarks.side.Records;
 import org.dl4jamp.benchmarks.side.Repetition;
 import org.dl4jamp.benchmarks.side.Schedule;

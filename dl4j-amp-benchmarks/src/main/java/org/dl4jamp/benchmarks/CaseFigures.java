@@ -8,6 +8,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import org.dl4jamp.benchmarks.process.Side;
 import org.dl4jamp.benchmarks.side.Schedule;
 import org.dl4jamp.benchmarks.side.Task;
 

@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import org.dl4jamp.benchmarks.process.Side;
 
 /** Stock DL4J beside what AUTO chooses, a case in each row. */
 final class CaseTable {

@@ -7,6 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import org.dl4jamp.benchmarks.process.Side;
 
 /** The figures of a case as rows of text: for a terminal, and for Markdown. */
 final class FigureTable {

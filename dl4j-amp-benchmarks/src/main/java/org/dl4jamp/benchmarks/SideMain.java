@@ -14,6 +14,7 @@ import org.dl4jamp.benchmarks.dl4j.ParameterChecksum;
 import org.dl4jamp.benchmarks.dl4j.RunningStatistics;
 import org.dl4jamp.benchmarks.floor.FloorInference;
 import org.dl4jamp.benchmarks.floor.FloorTraining;
+import org.dl4jamp.benchmarks.process.Side;
 import org.dl4jamp.benchmarks.side.Inference;
 import org.dl4jamp.benchmarks.side.SideJob;
 import org.dl4jamp.benchmarks.side.Training;

@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 import org.dl4jamp.benchmarks.cases.BenchmarkCase;
+import org.dl4jamp.benchmarks.process.Side;
 import org.dl4jamp.benchmarks.side.Records;
 import org.dl4jamp.benchmarks.side.Task;
 import picocli.CommandLine.Model.CommandSpec;

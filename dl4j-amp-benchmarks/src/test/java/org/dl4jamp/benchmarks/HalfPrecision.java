@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Locale;
 import java.util.Optional;
+import org.dl4jamp.benchmarks.process.Side;
 import org.dl4jamp.engine.Engines;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.Precision;

@@ -1,4 +1,4 @@
-package org.dl4jamp.benchmarks;
+package org.dl4jamp.benchmarks.process;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
@@ -19,8 +19,9 @@ import org.dl4jamp.benchmarks.side.Statistics;
 import org.dl4jamp.benchmarks.side.UnavailableException;
 
 /** Runs repetitions of sides, each in a JVM of its own with the JVM's default settings. */
-final class SideProcess {
+public final class SideProcess {
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String MAIN = "org.dl4jamp.benchmarks.SideMain";
     private static final String PYTORCH_MAIN = "org.dl4jamp.benchmarks.pytorch.PyTorchMain";
     private static final String ONNX_RUNTIME_MAIN = "org.dl4jamp.benchmarks.onnxruntime.OnnxRuntimeMain";
     /** Otherwise ONNX Runtime writes into the user's home, and crashes with long command lines. */
@@ -38,7 +39,7 @@ final class SideProcess {
      * @param limit the most time for one repetition
      * @param records what the processes record of the measured steps
      */
-    SideProcess(ClassPaths classPaths, int threads, Duration limit, Records records) {
+    public SideProcess(ClassPaths classPaths, int threads, Duration limit, Records records) {
         this.classPaths = classPaths;
         this.threads = threads;
         this.limit = limit;
@@ -51,7 +52,7 @@ final class SideProcess {
      * @param folder with the case's model and job
      * @return the process's figures; if it failed or took too long, why, with the end of what it wrote
      */
-    Repetition run(Side side, Path folder) throws IOException, InterruptedException {
+    public Repetition run(Side side, Path folder) throws IOException, InterruptedException {
         Path result = folder.resolve("result.json");
         Path log = folder.resolve(side.key() + ".log");
         Files.deleteIfExists(result);
@@ -110,7 +111,7 @@ final class SideProcess {
         if (side == Side.ONNX_RUNTIME_FP32) {
             return ONNX_RUNTIME_MAIN;
         }
-        return side.isPyTorch() ? PYTORCH_MAIN : SideMain.class.getName();
+        return side.isPyTorch() ? PYTORCH_MAIN : MAIN;
     }
 
     private void setThreads(Map<String, String> environment) {

@@ -1,4 +1,4 @@
-package org.dl4jamp.benchmarks;
+package org.dl4jamp.benchmarks.process;
 
 import java.util.Arrays;
 import java.util.List;
@@ -7,7 +7,7 @@ import java.util.stream.Collectors;
 import org.dl4jamp.benchmarks.side.Task;
 
 /** The frameworks and precisions that are compared. */
-enum Side {
+public enum Side {
     /** Stock DL4J. */
     DL4J_FP32("dl4j-fp32"),
     /** DL4J with its own oneDNN helpers. */
@@ -42,36 +42,36 @@ enum Side {
     }
 
     /** Returns its name on the command line and in JSON. */
-    String key() {
+    public String key() {
         return key;
     }
 
-    boolean isPyTorch() {
+    public boolean isPyTorch() {
         return this == PYTORCH_FP32 || this == PYTORCH_BF16 || this == PYTORCH_BF16_WEIGHTS;
     }
 
     /** Returns whether it is another framework, which takes the network as a blueprint. */
-    boolean isForeign() {
+    public boolean isForeign() {
         return isPyTorch() || this == ONNX_RUNTIME_FP32;
     }
 
     /** Returns whether it can record where its time goes. */
-    boolean hasProfile() {
+    public boolean hasProfile() {
         return !isForeign() && !isFloor();
     }
 
     /** Returns whether the libraries that compute for it tell the time of each kernel. */
-    boolean hasKernels() {
+    public boolean hasKernels() {
         return !isPyTorch() && this != DL4J_FP32 && this != DL4J_HELPERS_FP32;
     }
 
     /** Returns whether its weights stay as they are. */
-    boolean isFloor() {
+    public boolean isFloor() {
         return this == FLOOR_FP32 || this == FLOOR_BF16;
     }
 
     /** Returns its lower bound in time; empty for the side that may compute in either precision. */
-    Optional<Side> floor() {
+    public Optional<Side> floor() {
         return switch (this) {
             case AMP_AUTO -> Optional.empty();
             case AMP_BF16, AMP_BF16_WATCHED, PYTORCH_BF16, PYTORCH_BF16_WEIGHTS, FLOOR_BF16 -> Optional.of(FLOOR_BF16);
@@ -86,22 +86,22 @@ enum Side {
     }
 
     /** Returns all sides for a task. */
-    static List<Side> of(Task task) {
+    public static List<Side> of(Task task) {
         return Arrays.stream(values()).filter(side -> side.does(task)).toList();
     }
 
     /** Returns the sides that are measured for a task unless others are asked for. */
-    static List<Side> usual(Task task) {
+    public static List<Side> usual(Task task) {
         return of(task).stream().filter(side -> !side.isWatched()).toList();
     }
 
     /** Returns whether it has listeners that look at each layer. */
-    boolean isWatched() {
+    public boolean isWatched() {
         return this == AMP_FP32_WATCHED || this == AMP_BF16_WATCHED;
     }
 
     /** Returns whether its layers compute in BFLOAT16 in this JVM. */
-    boolean needsBfloat16() {
+    public boolean needsBfloat16() {
         return this == AMP_BF16 || this == AMP_BF16_WATCHED || this == FLOOR_BF16;
     }
 
@@ -114,7 +114,7 @@ enum Side {
      *
      * @throws IllegalArgumentException if there is none
      */
-    static Side named(String key) {
+    public static Side named(String key) {
         return named(key, List.of(values()), "");
     }
 
@@ -123,7 +123,7 @@ enum Side {
      *
      * @throws IllegalArgumentException if there is none; the message lists those that there are
      */
-    static Side named(String key, Task task) {
+    public static Side named(String key, Task task) {
         return named(key, of(task), task.isInference() ? " for inference" : " for training");
     }
 

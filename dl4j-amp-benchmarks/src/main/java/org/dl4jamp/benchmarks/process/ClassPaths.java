@@ -1,4 +1,4 @@
-package org.dl4jamp.benchmarks;
+package org.dl4jamp.benchmarks.process;
 
 import java.io.File;
 import java.io.IOException;
@@ -17,19 +17,19 @@ import org.dl4jamp.benchmarks.side.UnavailableException;
  * @param onnxRuntime the build folder of the module with ONNX Runtime's side, or null
  * @param helpers a folder with ND4J's build with oneDNN, or null
  */
-record ClassPaths(String own, Path pytorch, Path onnxRuntime, Path helpers) {
+public record ClassPaths(String own, Path pytorch, Path onnxRuntime, Path helpers) {
     /** System property that names {@link #pytorch}; the launcher sets it. */
-    static final String PYTORCH_PROPERTY = "amp.bench.pytorch";
+    public static final String PYTORCH_PROPERTY = "amp.bench.pytorch";
 
     /** System property that names {@link #onnxRuntime}; the launcher sets it. */
-    static final String ONNX_RUNTIME_PROPERTY = "amp.bench.onnxruntime";
+    public static final String ONNX_RUNTIME_PROPERTY = "amp.bench.onnxruntime";
 
     /** System property that names {@link #helpers}; the launcher sets it. */
-    static final String HELPERS_PROPERTY = "amp.bench.helpers";
+    public static final String HELPERS_PROPERTY = "amp.bench.helpers";
 
     private static final String CLASS_PATH_FILE = "classpath.txt";
 
-    static ClassPaths ofThisProcess() {
+    public static ClassPaths ofThisProcess() {
         return new ClassPaths(
                 System.getProperty("java.class.path"),
                 folder(PYTORCH_PROPERTY),
@@ -47,7 +47,7 @@ record ClassPaths(String own, Path pytorch, Path onnxRuntime, Path helpers) {
      *
      * @throws UnavailableException if a part of it is missing
      */
-    String of(Side side) throws IOException {
+    public String of(Side side) throws IOException {
         if (side.isPyTorch()) {
             return ofModule("dl4j-amp-benchmarks-pytorch", pytorch, PYTORCH_PROPERTY);
         }

@@ -1,0 +1,2 @@
+/** The sides, and how the benchmark runs their processes and gives them turns. */
+package org.dl4jamp.benchmarks.process;
