@@ -8,7 +8,12 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.parallelism.ParallelInference;
 import org.deeplearning4j.parallelism.inference.InferenceMode;
 import org.dl4jamp.MixedPrecision;
@@ -19,8 +24,10 @@ import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.Sgd;
 
 /** Replicas of {@link AmpInference} whose passes the engine repeats as one list of primitives. */
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -35,9 +42,24 @@ class RepeatedReplicasTest {
     private static final AmpConfig CONFIG =
             AmpConfig.builder().engine("onednn").precision(Precision.FLOAT).build();
 
-    private static void train(ComputationGraph graph, int steps) {
+    /** Layers in a row, none of which are computed together. */
+    private static MultiLayerConfiguration row() {
+        return Networks.builder(new Sgd(0.05))
+                .list()
+                .layer(Networks.convolution(3, 4))
+                .layer(new SubsamplingLayer.Builder(SubsamplingLayer.PoolingType.MAX)
+                        .kernelSize(2, 2)
+                        .stride(2, 2)
+                        .build())
+                .layer(Networks.dense(8, Activation.TANH))
+                .layer(Networks.softmax(3))
+                .setInputType(InputType.convolutional(8, 8, 3))
+                .build();
+    }
+
+    private static void train(Model network, int steps) {
         for (int i = 0; i < steps; i++) {
-            graph.fit(Networks.images(8, 3, 8, 3));
+            Networks.fit(network, Networks.images(8, 3, 8, 3));
         }
     }
 
@@ -50,20 +72,22 @@ class RepeatedReplicasTest {
     }
 
     /** Returns what a copy of the network in inference mode computes in its first pass, layer by layer. */
-    private static float[] first(ComputationGraph graph, INDArray x) {
-        ComputationGraph copy = graph.clone();
+    private static float[] first(Model network, INDArray x) {
+        Model copy = Networks.copy(network);
         try (org.dl4jamp.InferenceMode mode = MixedPrecision.inference(copy, CONFIG)) {
-            return numbers(copy.outputSingle(x));
+            return numbers(
+                    copy instanceof ComputationGraph graph
+                            ? graph.outputSingle(x)
+                            : ((MultiLayerNetwork) copy).output(x));
         }
     }
 
-    private static void assertAnswers(ComputationGraph graph, ParallelInference inference, float tolerance)
-            throws Exception {
+    private static void assertAnswers(Model network, ParallelInference inference, float tolerance) throws Exception {
         List<INDArray> inputs = new ArrayList<>();
         List<float[]> expected = new ArrayList<>();
         for (int i = 0; i < CALLS; i++) {
             inputs.add(input(i));
-            expected.add(first(graph, inputs.get(i)));
+            expected.add(first(network, inputs.get(i)));
         }
         ExecutorService callers = Executors.newFixedThreadPool(CALLERS);
         try {
@@ -87,19 +111,28 @@ class RepeatedReplicasTest {
     @ParameterizedTest
     @EnumSource(InferenceMode.class)
     void outputsAreThoseOfAFirstPassAlsoOfAnotherModel(InferenceMode mode) throws Exception {
-        ComputationGraph graph = Networks.init(Networks.residual());
-        train(graph, 3);
-        ComputationGraph other = graph.clone();
+        assertAnswersOf(Networks.init(Networks.residual()), mode);
+    }
+
+    @ParameterizedTest
+    @EnumSource(InferenceMode.class)
+    void layersInARowAreRepeatedToo(InferenceMode mode) throws Exception {
+        assertAnswersOf(Networks.init(row()), mode);
+    }
+
+    private static void assertAnswersOf(Model network, InferenceMode mode) throws Exception {
+        train(network, 3);
+        Model other = Networks.copy(network);
         train(other, 3);
         float tolerance = mode == InferenceMode.BATCHED ? LAST_DIGITS : 0;
-        ParallelInference inference = AmpInference.builder(graph)
+        ParallelInference inference = AmpInference.builder(network)
                 .config(CONFIG)
                 .workers(2)
                 .inferenceMode(mode)
                 .build();
         try {
             long before = Repetition.repeated();
-            assertAnswers(graph, inference, tolerance);
+            assertAnswers(network, inference, tolerance);
             // Callers share minibatches, whose shape changes all the time.
             if (mode != InferenceMode.BATCHED) {
                 assertTrue(Repetition.repeated() > before + CALLS, "repeated " + (Repetition.repeated() - before));
