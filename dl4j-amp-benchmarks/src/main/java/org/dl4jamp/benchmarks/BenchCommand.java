@@ -9,13 +9,14 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.dl4jamp.benchmarks.cases.BenchmarkCase;
 import org.dl4jamp.benchmarks.cases.BenchmarkCases;
 import org.dl4jamp.benchmarks.process.ClassPaths;
 import org.dl4jamp.benchmarks.process.Side;
-import org.dl4jamp.benchmarks.process.SideProcess;
+import org.dl4jamp.benchmarks.process.SideProcesses;
 import org.dl4jamp.benchmarks.side.Records;
 import org.dl4jamp.benchmarks.side.Task;
 import picocli.CommandLine.Command;
@@ -149,7 +150,7 @@ public final class BenchCommand implements Callable<Integer> {
         Records records = recordOptions.records();
         List<Side> sides = sideOptions.of(cases, inference ? Task.INFERENCE : Task.TRAINING, records);
         requireAtLeast("--repetitions", repetitions, 1);
-        schedules.validate();
+        schedules.validate(records);
         requireAtLeast("--batch", batch == null ? 1 : batch, 1);
         requireAtLeast("--threads", threads, 1);
         requireAtLeast("--time-limit", timeLimit, 1);
@@ -168,7 +169,7 @@ public final class BenchCommand implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter err = spec.commandLine().getErr();
         Benchmark benchmark = new Benchmark(
-                new SideProcess(ClassPaths.ofThisProcess(), threads, Duration.ofSeconds(timeLimit), records),
+                new SideProcesses(ClassPaths.ofThisProcess(), threads, Duration.ofSeconds(timeLimit), records),
                 sides,
                 recordOptions.repetitions(repetitions),
                 threads,
@@ -251,6 +252,12 @@ public final class BenchCommand implements Callable<Integer> {
             return;
         }
         List<String> places = MarkdownReport.places(markdown);
+        if (Collections.frequency(places, place()) > 1) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--markdown " + markdown + ": it has two places with the name " + place()
+                            + "; rename one of them, and choose it with --place");
+        }
         if (!places.isEmpty() && !places.contains(place())) {
             throw new ParameterException(
                     spec.commandLine(),

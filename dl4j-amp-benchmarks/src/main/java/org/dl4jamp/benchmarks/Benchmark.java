@@ -9,9 +9,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Collectors;
 import org.dl4jamp.benchmarks.cases.BenchmarkCase;
 import org.dl4jamp.benchmarks.process.Side;
-import org.dl4jamp.benchmarks.process.SideProcess;
+import org.dl4jamp.benchmarks.process.SideProcesses;
 import org.dl4jamp.benchmarks.side.Records;
 import org.dl4jamp.benchmarks.side.Repetition;
 import org.dl4jamp.benchmarks.side.Schedule;
@@ -20,13 +22,13 @@ import org.dl4jamp.benchmarks.side.Task;
 
 /**
  * Measures cases: each side's first repetition, then each side's second, and so on. So the machine's other load and its
- * temperature affect all sides alike.
+ * temperature affect all sides alike. With several turns, the sides of a repetition are measured by turns.
  */
 final class Benchmark {
     /** Tries of a repetition that others disturb. */
     private static final int TRIES = 3;
 
-    private final SideProcess processes;
+    private final SideProcesses processes;
     private final List<Side> sides;
     private final int repetitions;
     private final int threads;
@@ -42,7 +44,7 @@ final class Benchmark {
      * @param progress called for each repetition
      */
     Benchmark(
-            SideProcess processes,
+            SideProcesses processes,
             List<Side> sides,
             int repetitions,
             int threads,
@@ -68,17 +70,23 @@ final class Benchmark {
         Map<Side, String> unavailable = new EnumMap<>(Side.class);
         try (CaseFolder folder = CaseFolder.of(benchmark, task, schedule, threads, records)) {
             for (int repetition = 1; repetition <= repetitions; repetition++) {
-                for (Side side : sides) {
-                    if (unavailable.containsKey(side)) {
-                        continue;
+                List<Side> able = sides.stream()
+                        .filter(side -> !unavailable.containsKey(side))
+                        .toList();
+                for (List<Side> together : schedule.turns() > 1
+                        ? List.of(able)
+                        : able.stream().map(List::of).toList()) {
+                    Map<Side, Repetition> results = leastDisturbed(together, folder.path(), schedule.turns());
+                    for (Side side : together) {
+                        Repetition result = results.get(side);
+                        if (result.unavailable() == null) {
+                            measured.computeIfAbsent(side, key -> new ArrayList<>())
+                                    .add(result);
+                        } else {
+                            unavailable.put(side, result.unavailable());
+                        }
+                        report(benchmark, task, repetition, side, result);
                     }
-                    Repetition result = leastDisturbed(side, folder.path());
-                    if (result.unavailable() == null) {
-                        measured.computeIfAbsent(side, key -> new ArrayList<>()).add(result);
-                    } else {
-                        unavailable.put(side, result.unavailable());
-                    }
-                    report(benchmark, task, repetition, side, result);
                 }
             }
         }
@@ -98,27 +106,35 @@ final class Benchmark {
                 figures);
     }
 
-    /** Runs a repetition, and if others disturbed it, again. */
-    private Repetition leastDisturbed(Side side, Path folder) throws IOException, InterruptedException {
-        Repetition best = processes.run(side, folder);
+    /** Runs a repetition of some sides, and if others disturbed it, again. */
+    private Map<Side, Repetition> leastDisturbed(List<Side> together, Path folder, int turns)
+            throws IOException, InterruptedException {
+        Map<Side, Repetition> best = processes.run(together, folder, turns);
         for (int tries = 1; tries < TRIES && otherLoad(best) > mostOtherLoad; tries++) {
             progress.printf(
                     Locale.ROOT,
                     "%s: others took %.0f %% of the processors' time; once more%n",
-                    side.key(),
+                    together.stream().map(Side::key).collect(Collectors.joining(", ")),
                     100 * otherLoad(best));
             progress.flush();
-            Repetition again = processes.run(side, folder);
-            if (again.unavailable() != null) {
-                return again;
-            }
-            best = otherLoad(again) < otherLoad(best) ? again : best;
+            Map<Side, Repetition> again = processes.run(together, folder, turns);
+            best = isWhole(again) && otherLoad(again) > otherLoad(best) ? best : again;
         }
         return best;
     }
 
-    private static double otherLoad(Repetition repetition) {
-        return repetition.otherLoad() == null ? 0 : repetition.otherLoad();
+    private static boolean isWhole(Map<Side, Repetition> results) {
+        return results.values().stream().allMatch(each -> each.unavailable() == null);
+    }
+
+    /** Returns the largest of some sides. */
+    private static double otherLoad(Map<Side, Repetition> results) {
+        return results.values().stream()
+                .map(Repetition::otherLoad)
+                .filter(Objects::nonNull)
+                .mapToDouble(load -> load)
+                .max()
+                .orElse(0);
     }
 
     private void report(BenchmarkCase benchmark, Task task, int repetition, Side side, Repetition result) {

@@ -3,6 +3,7 @@ package org.dl4jamp.benchmarks;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -86,13 +87,16 @@ final class MarkdownReport {
                 + machine.onednn()
                 + (machine.maxCpuIsa() == null ? "" : "; ONEDNN_MAX_CPU_ISA " + machine.maxCpuIsa())
                 + "; OMP_WAIT_POLICY " + machine.ompWaitPolicy() + "; " + method.repetitions()
-                + " repetitions.\n\n";
+                + " repetitions"
+                + (method.schedule().turns() == 1
+                        ? ""
+                        : ", by " + method.schedule().turns() + " turns") + ".\n\n";
     }
 
     /**
      * Writes Markdown into a file: into its place if the file has places, otherwise instead of what was there.
      *
-     * @throws IllegalArgumentException if the file has places, but not this one
+     * @throws IllegalArgumentException if the file has places, but not this one, or this one twice
      */
     static void write(Path file, String place, String markdown) throws IOException {
         List<String> places = places(file);
@@ -102,6 +106,9 @@ final class MarkdownReport {
         }
         if (!places.contains(place)) {
             throw new IllegalArgumentException(file + " has places for " + places + ", none for " + place);
+        }
+        if (Collections.frequency(places, place) > 1) {
+            throw new IllegalArgumentException(file + " has the place " + place + " twice");
         }
         String page = Files.readString(file);
         MatchResult found = PLACE.matcher(page)

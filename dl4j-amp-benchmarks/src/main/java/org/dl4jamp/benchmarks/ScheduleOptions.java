@@ -1,5 +1,6 @@
 package org.dl4jamp.benchmarks;
 
+import org.dl4jamp.benchmarks.side.Records;
 import org.dl4jamp.benchmarks.side.Schedule;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -37,10 +38,28 @@ final class ScheduleOptions {
             })
     private Double warmUpSeconds;
 
+    @Option(
+            names = "--turns",
+            defaultValue = "1",
+            paramLabel = "N",
+            description = {
+                "In how many parts the steps or passes of a repetition are measured (default: ${DEFAULT-VALUE}).",
+                "With more than one, the processes of all sides are in memory at once, and are measured by turns, such"
+                        + " as each for a second of five. So a host whose speed changes affects all sides alike."
+            })
+    private int turns;
+
     @Spec(Spec.Target.MIXEE)
     private CommandSpec spec;
 
-    void validate() {
+    /** @param records what the sides record, which they do in one turn */
+    void validate(Records records) {
+        requireAtLeast("--turns", turns, 1);
+        if (turns > 1 && records != Records.NOTHING) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--turns " + turns + ": with --kernels or --profile it has to be 1; leave it away");
+        }
         requireAtLeast("--warmup", warmUp, 0);
         requireAtLeast("--steps", steps, 1);
         requireAtLeast("--seconds", seconds, 0);
@@ -60,6 +79,7 @@ final class ScheduleOptions {
                 warmUp == null ? usual.warmUpSteps() : warmUp,
                 warmUpSeconds == null ? usual.warmUpSeconds() : warmUpSeconds,
                 steps == null ? usual.steps() : steps,
-                seconds == null ? usual.seconds() : seconds);
+                seconds == null ? usual.seconds() : seconds,
+                turns);
     }
 }

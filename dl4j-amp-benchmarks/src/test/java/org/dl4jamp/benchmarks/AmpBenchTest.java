@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.dl4jamp.benchmarks.process.ClassPaths;
 import org.dl4jamp.benchmarks.process.Side;
-import org.dl4jamp.benchmarks.process.SideProcess;
+import org.dl4jamp.benchmarks.process.SideProcesses;
 import org.dl4jamp.benchmarks.side.Records;
 import org.dl4jamp.benchmarks.side.Repetition;
 import org.junit.jupiter.api.Test;
@@ -65,6 +65,8 @@ class AmpBenchTest {
                 "bench mlp --steps 0 | --steps 0: must be at least 1",
                 "bench mlp --seconds -1 | --seconds -1.0: must be at least 0",
                 "bench mlp --seconds NaN | --seconds NaN: must be at least 0",
+                "bench mlp --turns 0 | --turns 0: must be at least 1",
+                "bench mlp --turns 2 --kernels | --turns 2: with --kernels or --profile it has to be 1",
                 "bench mlp --threads 0 | --threads 0: must be at least 1",
                 "bench mlp --other-load 1.5 | --other-load 1.5: must be from 0 to 1",
                 "bench mlp --time-limit 0 | --time-limit 0: must be at least 1",
@@ -197,6 +199,16 @@ class AmpBenchTest {
         assertEquals(text, Files.readString(page));
     }
 
+    @Test
+    void aPageWithThePlaceTwiceIsLeftAlone() throws IOException {
+        Path page = folder.resolve("page.md");
+        String place = MarkdownReport.begin("small") + "\n" + MarkdownReport.end("small") + "\n";
+        Files.writeString(page, place + "## Inference\n" + place);
+        assertEquals(2, run("bench", "small", "--markdown=" + page));
+        assertTrue(err.toString().contains("it has two places with the name small; rename"), err.toString());
+        assertEquals(place + "## Inference\n" + place, Files.readString(page));
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"--json", "--markdown"})
     @EnabledOnOs(value = OS.LINUX, disabledReason = "/dev/full is Linux's")
@@ -308,12 +320,44 @@ class AmpBenchTest {
     @Test
     void aProcessThatFailsOrTakesTooLongSaysWhy() throws Exception {
         ClassPaths paths = ClassPaths.ofThisProcess();
-        Repetition failed =
-                new SideProcess(paths, 1, Duration.ofMinutes(5), Records.NOTHING).run(Side.FLOOR_FP32, folder);
+        Repetition failed = repetition(paths, Duration.ofMinutes(5));
         assertTrue(failed.unavailable().startsWith("its process ended with 1:"), failed.unavailable());
         assertTrue(failed.unavailable().contains("job.json"), failed.unavailable());
-        Repetition late = new SideProcess(paths, 1, Duration.ofMillis(1), Records.NOTHING).run(Side.FLOOR_FP32, folder);
+        Repetition late = repetition(paths, Duration.ofMillis(1));
         assertTrue(late.unavailable().contains("--time-limit"), late.unavailable());
+    }
+
+    @Test
+    void sidesAreMeasuredByTurnsAndOneThatCantRunDoesntStopTheOthers() throws IOException {
+        Path json = folder.resolve("figures.json");
+        Path markdown = folder.resolve("figures.md");
+        int exit = measure(
+                3,
+                "sine-8",
+                "--sides=floor-fp32,pytorch-fp32,amp-fp32",
+                "--turns=2",
+                "--other-load=1",
+                "--repetitions=2",
+                "--json=" + json,
+                "--markdown=" + markdown);
+        assertEquals(0, exit, err.toString());
+        JsonNode figures = new ObjectMapper().readTree(json.toFile());
+        assertEquals(2, figures.at("/method/schedule/turns").asInt());
+        for (String side : List.of("amp-fp32", "floor-fp32")) {
+            JsonNode measured = figures.at("/sides/" + side);
+            assertEquals(2, measured.at("/repetitions").asInt(), side);
+            // Three steps in two turns are two each.
+            assertEquals(8, measured.at("/steps").asInt(), side);
+            assertTrue(measured.at("/secondsPerStep").asDouble() > 0, side);
+        }
+        assertTrue(figures.at("/sides/pytorch-fp32/unavailable").asText().contains("dl4j-amp-benchmarks-pytorch"));
+        assertTrue(Files.readString(markdown).contains("2 repetitions, by 2 turns."), Files.readString(markdown));
+    }
+
+    private Repetition repetition(ClassPaths paths, Duration limit) throws IOException, InterruptedException {
+        return new SideProcesses(paths, 1, limit, Records.NOTHING)
+                .run(List.of(Side.FLOOR_FP32), folder, 1)
+                .get(Side.FLOOR_FP32);
     }
 
     /** The fewest steps, of one thread. */

@@ -110,6 +110,17 @@ class FiguresTest {
     }
 
     @Test
+    void markdownDoesntChooseBetweenTwoPlaces() throws IOException {
+        Path page = folder.resolve("page.md");
+        String place = MarkdownReport.begin("all") + "\nold\n" + MarkdownReport.end("all") + "\n";
+        Files.writeString(page, place + place);
+        IllegalArgumentException refused =
+                assertThrows(IllegalArgumentException.class, () -> MarkdownReport.write(page, "all", "new\n"));
+        assertTrue(refused.getMessage().endsWith("page.md has the place all twice"), refused.getMessage());
+        assertEquals(place + place, Files.readString(page));
+    }
+
+    @Test
     void markdownReplacesAFileWithoutPlaces() throws IOException {
         Path plain = folder.resolve("plain.md");
         Files.writeString(plain, "old");
@@ -179,7 +190,7 @@ class FiguresTest {
         sides.put(Side.PYTORCH_BF16_WEIGHTS.key(), pass(0.2, 0.06));
         sides.put(Side.ONNX_RUNTIME_FP32.key(), pass(0.15, 0));
         sides.put(Side.FLOOR_BF16.key(), pass(0.05, Double.NaN));
-        Schedule schedule = new Schedule(1, 0, 1, 0);
+        Schedule schedule = new Schedule(1, 0, 1, 0, 1);
         CaseFigures figures = new CaseFigures(
                 "sine-8", "a case", MACHINE, CaseFigures.Method.of(1, 2, Task.INFERENCE, 4, schedule), sides);
         String text = new FigureTable(figures).text();
@@ -298,7 +309,7 @@ class FiguresTest {
     }
 
     private static CaseFigures figures(Machine machine, Map<String, SideFigures> sides) {
-        Schedule schedule = new Schedule(1, 0, 1, 0);
+        Schedule schedule = new Schedule(1, 0, 1, 0, 1);
         return new CaseFigures(
                 "sine-8", "a case", machine, CaseFigures.Method.of(1, 2, Task.TRAINING, 1, schedule), sides);
     }

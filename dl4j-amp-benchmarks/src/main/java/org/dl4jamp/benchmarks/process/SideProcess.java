@@ -2,128 +2,151 @@ package org.dl4jamp.benchmarks.process;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import org.dl4jamp.benchmarks.dl4j.ProfiledExecutioner;
-import org.dl4jamp.benchmarks.kernels.OneDnnLog;
-import org.dl4jamp.benchmarks.side.Profile;
-import org.dl4jamp.benchmarks.side.Records;
 import org.dl4jamp.benchmarks.side.Repetition;
-import org.dl4jamp.benchmarks.side.Statistics;
-import org.dl4jamp.benchmarks.side.UnavailableException;
+import org.dl4jamp.benchmarks.side.Turns;
 
-/** Runs repetitions of sides, each in a JVM of its own with the JVM's default settings. */
-public final class SideProcess {
+/** The running process of a side, which is given {@link Turns}. */
+final class SideProcess implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final String MAIN = "org.dl4jamp.benchmarks.SideMain";
-    private static final String PYTORCH_MAIN = "org.dl4jamp.benchmarks.pytorch.PyTorchMain";
-    private static final String ONNX_RUNTIME_MAIN = "org.dl4jamp.benchmarks.onnxruntime.OnnxRuntimeMain";
-    /** Otherwise ONNX Runtime writes into the user's home, and crashes with long command lines. */
-    private static final String NO_TELEMETRY = "ORT_DISABLE_TELEMETRY";
-
     private static final int TAIL_LINES = 15;
+    /** Time between two looks at whether the process is alive, while it warms up. */
+    private static final int LOOK_MILLIS = 100;
 
-    private final ClassPaths classPaths;
-    private final int threads;
+    private final ServerSocket door;
+    private final Process process;
+    private final Path log;
+    private final Path result;
     private final Duration limit;
-    private final Records records;
+    private long spentNanos;
+    private Socket turns;
+    private boolean late;
 
-    /**
-     * @param threads of all native libraries
-     * @param limit the most time for one repetition
-     * @param records what the processes record of the measured steps
-     */
-    public SideProcess(ClassPaths classPaths, int threads, Duration limit, Records records) {
-        this.classPaths = classPaths;
-        this.threads = threads;
-        this.limit = limit;
-        this.records = records;
+    /** A command that is told where the process gets its turns. */
+    interface Command {
+        List<String> of(int port) throws IOException;
+    }
+
+    /** Something that a process is waited for in. */
+    private interface Wait {
+        void until(long endNanos) throws IOException, InterruptedException;
     }
 
     /**
-     * Runs one repetition.
+     * Starts it.
      *
-     * @param folder with the case's model and job
-     * @return the process's figures; if it failed or took too long, why, with the end of what it wrote
+     * @param builder its environment
+     * @param log where its output goes
+     * @param result where it writes its figures
+     * @param limit the most time that it runs, without that in which it waits for turns
      */
-    public Repetition run(Side side, Path folder) throws IOException, InterruptedException {
-        Path result = folder.resolve("result.json");
-        Path log = folder.resolve(side.key() + ".log");
+    SideProcess(ProcessBuilder builder, Command command, Path log, Path result, Duration limit) throws IOException {
+        this.log = log;
+        this.result = result;
+        this.limit = limit;
         Files.deleteIfExists(result);
-        List<String> command;
+        door = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
         try {
-            command = command(side, folder, result);
-        } catch (UnavailableException e) {
-            return Repetition.unavailable(e.getMessage());
+            process = builder.command(command.of(door.getLocalPort()))
+                    .redirectErrorStream(true)
+                    .redirectOutput(log.toFile())
+                    .start();
+        } catch (IOException | RuntimeException e) {
+            door.close();
+            throw e;
         }
-        ProcessBuilder builder =
-                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
-        setThreads(builder.environment());
-        builder.environment().put(NO_TELEMETRY, "1");
-        builder.environment().put(OneDnnLog.TIMESTAMPS, "1");
-        Process process = builder.start();
-        try {
-            if (!process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {
-                return Repetition.unavailable(
-                        "a repetition took longer than " + limit.toSeconds() + " s (--time-limit)");
+    }
+
+    /** Waits until it is warm, or has ended. */
+    void warmUp() throws IOException, InterruptedException {
+        await(end -> {
+            door.setSoTimeout(LOOK_MILLIS);
+            while (turns == null && process.isAlive() && System.nanoTime() < end) {
+                turns = accepted();
             }
-        } finally {
-            process.destroyForcibly().waitFor();
+            late = process.isAlive() && System.nanoTime() >= end;
+        });
+    }
+
+    private Socket accepted() throws IOException {
+        try {
+            return door.accept();
+        } catch (SocketTimeoutException e) {
+            return null;
+        }
+    }
+
+    /** Gives it a turn, and waits for its end or that of the process. */
+    void turn() throws IOException, InterruptedException {
+        await(end -> {
+            turns.setSoTimeout((int) Math.max(1, TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime())));
+            try {
+                turns.getOutputStream().write(1);
+                if (turns.getInputStream().read() < 0) {
+                    exit(end);
+                }
+            } catch (SocketTimeoutException e) {
+                late = true;
+            } catch (SocketException e) {
+                // A process that crashes resets its connection. How it ended is in its exit status and its log.
+                exit(end);
+            }
+        });
+    }
+
+    /** Returns whether it waits for a turn. */
+    boolean waits() {
+        return turns != null && !late && process.isAlive();
+    }
+
+    private void exit(long end) throws InterruptedException {
+        late = !process.waitFor(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
+    }
+
+    private void await(Wait wait) throws IOException, InterruptedException {
+        long begin = System.nanoTime();
+        wait.until(begin + limit.toNanos() - spentNanos);
+        spentNanos += System.nanoTime() - begin;
+        if (late) {
+            process.destroyForcibly();
+        }
+    }
+
+    /** Returns the figures of a process that has ended; if it failed or took too long, why, with the end of its log. */
+    Repetition result() throws IOException {
+        if (late) {
+            return Repetition.unavailable("a repetition took longer than " + limit.toSeconds() + " s (--time-limit)");
         }
         if (process.exitValue() != 0 || Files.notExists(result)) {
-            return Repetition.unavailable("its process ended with " + process.exitValue() + ":\n" + tail(log));
+            return Repetition.unavailable("its process ended with " + process.exitValue() + ":\n" + tail());
         }
-        Repetition repetition = JSON.readValue(result.toFile(), Repetition.class);
-        if (records != Records.KERNELS || repetition.unavailable() != null) {
-            return repetition;
-        }
-        Profile kernels = side.isForeign() ? repetition.profile() : OneDnnLog.read(log);
-        return repetition.with(kernels.of(Statistics.median(repetition.seconds())));
+        return JSON.readValue(result.toFile(), Repetition.class);
     }
 
-    private List<String> command(Side side, Path folder, Path result) throws IOException {
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:+IgnoreUnrecognizedVMOptions",
-                "--enable-native-access=ALL-UNNAMED",
-                "--sun-misc-unsafe-memory-access=allow",
-                "-cp",
-                classPaths.of(side)));
-        if (side == Side.DL4J_HELPERS_FP32) {
-            command.add("-Dorg.bytedeco.javacpp.platform.extension=-onednn");
-            command.add("-Dorg.eclipse.deeplearning4j.helpers.disable=false");
-        }
-        if (records == Records.WORK) {
-            command.add("-D" + ProfiledExecutioner.PROPERTY + "=" + ProfiledExecutioner.class.getName());
-        }
-        command.add(main(side));
-        command.addAll(List.of(folder.toString(), side.key(), result.toString()));
-        return command;
-    }
-
-    private static String main(Side side) {
-        if (side == Side.ONNX_RUNTIME_FP32) {
-            return ONNX_RUNTIME_MAIN;
-        }
-        return side.isPyTorch() ? PYTORCH_MAIN : MAIN;
-    }
-
-    private void setThreads(Map<String, String> environment) {
-        for (String variable : List.of("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")) {
-            environment.put(variable, Integer.toString(threads));
-        }
-    }
-
-    private static String tail(Path log) throws IOException {
+    private String tail() throws IOException {
         List<String> lines = new String(Files.readAllBytes(log), StandardCharsets.UTF_8)
                 .lines()
                 .toList();
         return String.join("\n", lines.subList(Math.max(0, lines.size() - TAIL_LINES), lines.size()));
+    }
+
+    /** Ends it, if it still runs. */
+    @Override
+    public void close() throws IOException, InterruptedException {
+        process.destroyForcibly().waitFor();
+        door.close();
+        if (turns != null) {
+            turns.close();
+        }
     }
 }

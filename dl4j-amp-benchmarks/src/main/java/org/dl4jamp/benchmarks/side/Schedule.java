@@ -9,8 +9,9 @@ package org.dl4jamp.benchmarks.side;
  *     long while HotSpot compiles
  * @param steps measured steps, at least
  * @param seconds time in which steps are measured, at least
+ * @param turns in how many parts they are measured, between which other sides' are
  */
-public record Schedule(int warmUpSteps, double warmUpSeconds, int steps, double seconds) {
+public record Schedule(int warmUpSteps, double warmUpSeconds, int steps, double seconds, int turns) {
     /** The limit of the warm-up, in multiples of {@link #warmUpSeconds}. */
     static final int PATIENCE = 6;
 
@@ -20,7 +21,17 @@ public record Schedule(int warmUpSteps, double warmUpSeconds, int steps, double 
      * step after two seconds, and 14 ms after fifteen.
      */
     public static Schedule ofSteps(int warmUpSteps, int steps) {
-        return new Schedule(warmUpSteps, 15, steps, 5);
+        return new Schedule(warmUpSteps, 15, steps, 5, 1);
+    }
+
+    /** Returns the measured steps of a turn, at least. */
+    int stepsOfTurn() {
+        return (steps + turns - 1) / turns;
+    }
+
+    /** Returns the time in which steps are measured in a turn, at least. */
+    double secondsOfTurn() {
+        return seconds / turns;
     }
 
     /** Returns the step, counted from 1, of the loss that all sides report, since all of them make it. */

@@ -54,32 +54,34 @@ public record SideJob(
     /**
      * The main program of a side.
      *
-     * @param args the folder, the side's key, and the file for the {@link Repetition}
+     * @param args the folder, the side's key, the file for the {@link Repetition}, and the port of the {@link Turns}
      */
     public static void main(String[] args, Factory factory) throws IOException {
         Path folder = Path.of(args[0]);
         SideJob job = read(folder);
-        JSON.writeValue(Path.of(args[2]).toFile(), job.run(args[1], folder, factory));
+        try (Turns turns = Turns.given(Integer.parseInt(args[3]))) {
+            JSON.writeValue(Path.of(args[2]).toFile(), job.run(args[1], folder, factory, turns));
+        }
     }
 
-    private Repetition run(String side, Path folder, Factory factory) throws IOException {
+    private Repetition run(String side, Path folder, Factory factory, Turns turns) throws IOException {
         try {
-            return task.isInference() ? infer(side, folder, factory) : train(side, folder, factory);
+            return task.isInference() ? infer(side, folder, factory, turns) : train(side, folder, factory, turns);
         } catch (UnavailableException e) {
             return Repetition.unavailable(e.getMessage());
         }
     }
 
-    private Repetition train(String side, Path folder, Factory factory) throws IOException {
+    private Repetition train(String side, Path folder, Factory factory, Turns turns) throws IOException {
         try (Training training = factory.training(side, folder, this)) {
-            return new Stopwatch(records).run(training, schedule);
+            return new Stopwatch(records, turns).run(training, schedule);
         }
     }
 
-    private Repetition infer(String side, Path folder, Factory factory) throws IOException {
+    private Repetition infer(String side, Path folder, Factory factory, Turns turns) throws IOException {
         float[] expected = Model.read(folder).tensors().get(Blueprint.OUTPUT).values();
         try (Inference inference = factory.inference(side, folder, this)) {
-            return new Stopwatch(records).run(inference, schedule, expected);
+            return new Stopwatch(records, turns).run(inference, schedule, expected);
         }
     }
 }

@@ -23,20 +23,25 @@ public final class Stopwatch {
 
     private final LongSupplier nanoTime;
     private final Records records;
+    private final Turns turns;
 
     /** @param nanoTime a clock, in nanoseconds */
     Stopwatch(LongSupplier nanoTime) {
-        this(nanoTime, Records.NOTHING);
+        this(nanoTime, Records.NOTHING, Turns.ALONE);
     }
 
-    /** @param records what to record of the measured steps */
-    public Stopwatch(Records records) {
-        this(System::nanoTime, records);
+    /**
+     * @param records what to record of the measured steps
+     * @param turns in which it measures
+     */
+    public Stopwatch(Records records, Turns turns) {
+        this(System::nanoTime, records, turns);
     }
 
-    private Stopwatch(LongSupplier nanoTime, Records records) {
+    private Stopwatch(LongSupplier nanoTime, Records records, Turns turns) {
         this.nanoTime = nanoTime;
         this.records = records;
+        this.turns = turns;
     }
 
     /**
@@ -84,9 +89,27 @@ public final class Stopwatch {
     }
 
     private Measured measure(Runnable step, Schedule schedule) throws IOException {
-        OtherLoad load = OtherLoad.begin();
-        Steps steps = repeat(step, schedule.steps(), schedule.seconds());
-        return new Measured(steps, load.share(), null);
+        List<Double> readings = new ArrayList<>();
+        int steps = 0;
+        double seconds = 0;
+        double others = 0;
+        boolean known = true;
+        for (int turn = 1; turn <= schedule.turns(); turn++) {
+            turns.begin();
+            OtherLoad load = OtherLoad.begin();
+            Steps made = repeat(step, schedule.stepsOfTurn(), schedule.secondsOfTurn());
+            OptionalDouble share = load.share();
+            if (turn < schedule.turns()) {
+                turns.end();
+            }
+            readings.addAll(made.secondsPerStep());
+            steps += made.steps();
+            seconds += made.seconds();
+            others += share.orElse(0) / schedule.turns();
+            known &= share.isPresent();
+        }
+        OptionalDouble otherLoad = known ? OptionalDouble.of(others) : OptionalDouble.empty();
+        return new Measured(new Steps(readings, steps, seconds), otherLoad, null);
     }
 
     private Measured recordWork(Runnable step, Schedule schedule) throws IOException {
@@ -104,6 +127,7 @@ public final class Stopwatch {
      */
     private Measured recordKernels(Workload workload, Runnable step, Schedule schedule) throws IOException {
         warmUp(step, schedule);
+        turns.begin();
         OtherLoad load = OtherLoad.begin();
         List<Double> readings = new ArrayList<>();
         int steps = 0;

@@ -38,7 +38,8 @@ class StopwatchTest {
 
     @Test
     void lossesAreThoseOfTheFirstAndTheAgreedStep() throws IOException {
-        Repetition repetition = new Stopwatch(Records.NOTHING).run(new Counting(), new Schedule(3, 0, 4, 0));
+        Repetition repetition =
+                new Stopwatch(Records.NOTHING, Turns.ALONE).run(new Counting(), new Schedule(3, 0, 4, 0, 1));
         assertEquals(1, repetition.firstLoss());
         assertEquals(7, repetition.loss());
         assertEquals(4, repetition.steps());
@@ -70,7 +71,7 @@ class StopwatchTest {
     @Test
     void aFastSideMakesMoreStepsAndReportsTheSameLoss() throws IOException {
         Timed training = new Timed(2e-3);
-        Repetition repetition = training.measure(new Schedule(1, 0, 1, 0.099));
+        Repetition repetition = training.measure(new Schedule(1, 0, 1, 0.099, 1));
         assertEquals(50, repetition.steps());
         assertEquals(1 + 50, ((Counting) training).steps);
         assertEquals(2, repetition.loss());
@@ -79,18 +80,18 @@ class StopwatchTest {
     @Test
     void warmingUpTakesItsSecondsAndAboutThreeTimesThemAtMost() throws IOException {
         Timed training = new Timed(2e-3);
-        Repetition repetition = training.measure(new Schedule(1, 0.1, 5, 0));
+        Repetition repetition = training.measure(new Schedule(1, 0.1, 5, 0, 1));
         int warmUp = ((Counting) training).steps - repetition.steps();
         assertTrue(warmUp >= 50 && warmUp <= 160, () -> warmUp + " steps of 2 ms in a warm-up of 0.1 s");
     }
 
     @Test
     void shortStepsShareAReadingAndLongOnesDont() throws IOException {
-        Repetition brief = new Timed(1e-4).measure(new Schedule(1, 0, 100, 0));
+        Repetition brief = new Timed(1e-4).measure(new Schedule(1, 0, 100, 0, 1));
         assertEquals(100, brief.steps());
         assertEquals(10, brief.seconds().size());
         assertTrue(brief.seconds().stream().allMatch(seconds -> Math.abs(seconds - 1e-4) < 1e-12), brief::toString);
-        Repetition lengthy = new Timed(2e-3).measure(new Schedule(1, 0, 3, 0));
+        Repetition lengthy = new Timed(2e-3).measure(new Schedule(1, 0, 3, 0, 1));
         assertEquals(3, lengthy.steps());
         assertEquals(List.of(2e-3, 2e-3, 2e-3), lengthy.seconds());
     }
@@ -125,8 +126,8 @@ class StopwatchTest {
                 return super.step();
             }
         };
-        Profile profile = new Stopwatch(Records.WORK)
-                .run(nested, new Schedule(2, 0, 3, 0))
+        Profile profile = new Stopwatch(Records.WORK, Turns.ALONE)
+                .run(nested, new Schedule(2, 0, 3, 0, 1))
                 .profile();
         assertNotNull(profile);
         assertEquals(2, profile.parts().size(), profile.toString());
@@ -164,7 +165,7 @@ class StopwatchTest {
             @Override
             public void close() {}
         };
-        Repetition repetition = new Stopwatch(Records.KERNELS).run(turns, new Schedule(2, 0, 3, 0));
+        Repetition repetition = new Stopwatch(Records.KERNELS, Turns.ALONE).run(turns, new Schedule(2, 0, 3, 0, 1));
         assertEquals(3, repetition.steps());
         assertEquals(1, repetition.profile().secondsPerStep());
         assertEquals(List.of(false, true, false, true, false, true), steps.subList(steps.size() - 6, steps.size()));
