@@ -65,7 +65,9 @@ final class BenchmarkTables {
         Map<String, String> sections = new LinkedHashMap<>();
         Matcher place = PLACE.matcher(page);
         while (place.find()) {
-            sections.put(place.group(1), place.group(2));
+            if (sections.put(place.group(1), place.group(2)) != null) {
+                throw new IllegalStateException("docs/benchmarks.md has two sections " + place.group(1));
+            }
         }
         List<Table> tables = new ArrayList<>();
         for (String name : places) {
