@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.dl4jamp.benchmarks.cases.BenchmarkCase;
 import org.dl4jamp.benchmarks.process.Side;
@@ -70,12 +71,7 @@ final class Benchmark {
         Map<Side, String> unavailable = new EnumMap<>(Side.class);
         try (CaseFolder folder = CaseFolder.of(benchmark, task, schedule, threads, records)) {
             for (int repetition = 1; repetition <= repetitions; repetition++) {
-                List<Side> able = sides.stream()
-                        .filter(side -> !unavailable.containsKey(side))
-                        .toList();
-                for (List<Side> together : schedule.turns() > 1
-                        ? List.of(able)
-                        : able.stream().map(List::of).toList()) {
+                for (List<Side> together : groups(unavailable.keySet(), schedule.turns())) {
                     Map<Side, Repetition> results = leastDisturbed(together, folder.path(), schedule.turns());
                     for (Side side : together) {
                         Repetition result = results.get(side);
@@ -104,6 +100,12 @@ final class Benchmark {
                 machine,
                 CaseFigures.Method.of(repetitions, threads, task, benchmark.minibatch(), schedule),
                 figures);
+    }
+
+    /** Returns the sides whose processes run at once: all that are able, or each alone. */
+    private List<List<Side>> groups(Set<Side> unable, int turns) {
+        List<Side> able = sides.stream().filter(side -> !unable.contains(side)).toList();
+        return turns > 1 ? List.of(able) : able.stream().map(List::of).toList();
     }
 
     /** Runs a repetition of some sides, and if others disturbed it, again. */

@@ -93,7 +93,6 @@ public final class Stopwatch {
         int steps = 0;
         double seconds = 0;
         double others = 0;
-        boolean known = true;
         for (int turn = 1; turn <= schedule.turns(); turn++) {
             turns.begin();
             OtherLoad load = OtherLoad.begin();
@@ -105,10 +104,9 @@ public final class Stopwatch {
             readings.addAll(made.secondsPerStep());
             steps += made.steps();
             seconds += made.seconds();
-            others += share.orElse(0) / schedule.turns();
-            known &= share.isPresent();
+            others += share.orElse(Double.NaN) / schedule.turns();
         }
-        OptionalDouble otherLoad = known ? OptionalDouble.of(others) : OptionalDouble.empty();
+        OptionalDouble otherLoad = Double.isNaN(others) ? OptionalDouble.empty() : OptionalDouble.of(others);
         return new Measured(new Steps(readings, steps, seconds), otherLoad, null);
     }
 
