@@ -91,11 +91,16 @@ final class FigureTable {
         figures.unavailable().forEach((side, reason) -> text.append("\n`")
                 .append(side)
                 .append("` unavailable: ")
-                .append(reason.lines().findFirst().orElse(""))
+                .append(firstLine(reason))
                 .append('\n'));
         chosen().forEach((side, what) ->
                 text.append("\n`").append(side).append("` is ").append(what).append(".\n"));
         return text.toString();
+    }
+
+    /** Returns the first line of a reason, without the colon in front of more lines. */
+    private static String firstLine(String reason) {
+        return reason.lines().findFirst().orElse("").replaceFirst(":$", "");
     }
 
     private static String line(List<String> cells) {

@@ -12,7 +12,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.dl4jamp.benchmarks.side.Repetition;
 import org.dl4jamp.benchmarks.side.Turns;
 
@@ -20,6 +23,9 @@ import org.dl4jamp.benchmarks.side.Turns;
 final class SideProcess implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int TAIL_LINES = 15;
+    /** The frame of a crash as the JVM writes it, such as {@code # C [libc.so.6+0x1a] name+0x2}. */
+    private static final Pattern NATIVE_FRAME = Pattern.compile("# [CV] +\\[([^+\\]]+).*");
+
     /** Time between two looks at whether the process is alive, while it warms up. */
     private static final int LOOK_MILLIS = 100;
 
@@ -128,15 +134,31 @@ final class SideProcess implements AutoCloseable {
             return Repetition.unavailable("a repetition took longer than " + limit.toSeconds() + " s (--time-limit)");
         }
         if (process.exitValue() != 0 || Files.notExists(result)) {
-            return Repetition.unavailable("its process ended with " + process.exitValue() + ":\n" + tail());
+            List<String> lines = lines();
+            String end = crashed(lines)
+                    .map(library -> "crashed in " + library)
+                    .orElseGet(() -> "ended with " + process.exitValue());
+            return Repetition.unavailable("its process " + end + ":\n" + tail(lines));
         }
         return JSON.readValue(result.toFile(), Repetition.class);
     }
 
-    private String tail() throws IOException {
-        List<String> lines = new String(Files.readAllBytes(log), StandardCharsets.UTF_8)
+    private List<String> lines() throws IOException {
+        return new String(Files.readAllBytes(log), StandardCharsets.UTF_8)
                 .lines()
                 .toList();
+    }
+
+    /** Returns the native library in which the JVM says that it crashed. */
+    private static Optional<String> crashed(List<String> lines) {
+        return lines.stream()
+                .map(NATIVE_FRAME::matcher)
+                .filter(Matcher::matches)
+                .map(frame -> frame.group(1))
+                .findFirst();
+    }
+
+    private static String tail(List<String> lines) {
         return String.join("\n", lines.subList(Math.max(0, lines.size() - TAIL_LINES), lines.size()));
     }
 

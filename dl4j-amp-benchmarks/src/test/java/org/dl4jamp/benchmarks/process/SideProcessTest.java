@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import org.bytedeco.javacpp.Pointer;
 import org.dl4jamp.benchmarks.side.Repetition;
 import org.dl4jamp.benchmarks.side.Turns;
 import org.junit.jupiter.api.Test;
@@ -19,6 +20,13 @@ import org.junit.jupiter.api.io.TempDir;
 class SideProcessTest {
     @TempDir
     private Path folder;
+
+    /** An address without memory. */
+    private static final class NoMemory extends Pointer {
+        NoMemory() {
+            address = 8;
+        }
+    }
 
     /** A side of two turns. */
     static final class TwoTurns {
@@ -38,6 +46,7 @@ class SideProcessTest {
                 switch (args[0]) {
                     case "fails" -> throw new IllegalStateException("no memory for the second turn");
                     case "crashes" -> Runtime.getRuntime().halt(9);
+                    case "crashes in native code" -> Pointer.memset(new NoMemory(), 1, 8);
                     case "hangs" -> Thread.sleep(Long.MAX_VALUE);
                     default -> turns.end();
                 }
@@ -53,6 +62,7 @@ class SideProcessTest {
                 new ProcessBuilder(),
                 port -> List.of(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:ErrorFile=" + folder.resolve("crash.log"),
                         "-cp",
                         System.getProperty("java.class.path"),
                         TwoTurns.class.getName(),
@@ -108,6 +118,12 @@ class SideProcessTest {
             process.turn();
             assertFalse(process.waits());
             assertSays(process, "its process ended with 9:", "");
+        }
+        try (SideProcess process = start("crashes in native code", Duration.ofMinutes(1))) {
+            process.warmUp();
+            process.turn();
+            assertFalse(process.waits());
+            assertSays(process, "its process crashed in lib", "Problematic frame");
         }
     }
 
