@@ -46,19 +46,33 @@ final class DensePart extends ProductPart {
         return input.rank() == 4;
     }
 
-    static long[] weightShape(Flow input, Tensor weights) {
+    private static long[] weightShape(Flow input, Tensor weights) {
         return takesImages(input)
                 ? new long[] {weights.size(0), input.size(1), input.size(2), input.size(3)}
                 : weights.shape();
     }
 
-    static memory.desc plainWeights(Tape tape, Flow input, Tensor weights) {
+    private static memory.desc plainWeights(Tape tape, Flow input, Tensor weights) {
         memory.format_tag order = takesImages(input) ? memory.format_tag.abcd : memory.format_tag.ab;
         return tape.floats(order, weightShape(input, weights));
     }
 
     static long rows(Flow input) {
         return input.rank() == 3 ? input.size(0) * input.size(1) : input.size(0);
+    }
+
+    /** Returns weights [outputs, channels * positions] of images as [outputs, positions * channels]. */
+    static Tensor channelsLast(Tensor weights, Flow images) {
+        int channels = (int) images.size(1);
+        int positions = (int) (images.size(2) * images.size(3));
+        float[] given = weights.values();
+        float[] ordered = new float[given.length];
+        for (int i = 0; i < ordered.length; i++) {
+            int position = i / channels % positions;
+            int output = i / channels / positions;
+            ordered[i] = given[(output * channels + i % channels) * positions + position];
+        }
+        return new Tensor(weights.shape(), ordered);
     }
 
     private static Flow output(Tape tape, Flow input, Tensor weights) {
