@@ -23,6 +23,7 @@ import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
+import org.nd4j.linalg.api.memory.enums.ResetPolicy;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
@@ -118,12 +119,36 @@ class KeptMasksTest {
         }
     }
 
-    private static INDArray ofAClosedWorkspace(DataType type) {
+    private static INDArray ofAClosedWorkspace(DataType type, ResetPolicy reset) {
         try (MemoryWorkspace closes = Nd4j.getWorkspaceManager()
                 .getAndActivateWorkspace(
-                        WorkspaceConfiguration.builder().initialSize(10_000).build(), "KeptMasksTest")) {
+                        WorkspaceConfiguration.builder()
+                                .initialSize(10_000)
+                                .overallocationLimit(1)
+                                .policyReset(reset)
+                                .build(),
+                        "KeptMasksTest " + reset)) {
             return mask(type).dup();
         }
+    }
+
+    /** As those of minibatches that DL4J's asynchronous iterators prefetch in another thread. */
+    @ParameterizedTest
+    @EnumSource(names = {"FLOAT", "HALF", "DOUBLE"})
+    void aMaskInACircularWorkspaceIsKeptWhenLayersAreExchanged(DataType type) {
+        MultiLayerNetwork network = network();
+        INDArray mask = ofAClosedWorkspace(type, ResetPolicy.ENDOFBUFFER_REACHED);
+        assertTrue(mask.isAttached());
+        network.getLayer(0).setMaskArray(mask);
+        try (MixedPrecision amp = MixedPrecision.enable(network, HALF)) {
+            assertEquals(
+                    mask(DataType.FLOAT), network.getLayer(0).getMaskArray().castTo(DataType.FLOAT));
+            try (Pause pause = amp.pause()) {
+                assertEquals(
+                        mask(DataType.FLOAT), network.getLayer(0).getMaskArray().castTo(DataType.FLOAT));
+            }
+        }
+        assertEquals(mask(DataType.FLOAT), network.getLayer(0).getMaskArray().castTo(DataType.FLOAT));
     }
 
     /** Stock DL4J keeps such a mask, and ND4J refuses it where it's used. */
@@ -131,7 +156,7 @@ class KeptMasksTest {
     @EnumSource(names = {"FLOAT", "HALF", "DOUBLE"})
     void aMaskWhoseWorkspaceIsClosedIsDroppedWhenLayersAreExchanged(DataType type) {
         MultiLayerNetwork network = network();
-        INDArray mask = ofAClosedWorkspace(type);
+        INDArray mask = ofAClosedWorkspace(type, ResetPolicy.BLOCK_LEFT);
         assertTrue(mask.isAttached());
         network.getLayer(0).setMaskArray(mask);
         try (MixedPrecision amp = MixedPrecision.enable(network, HALF)) {

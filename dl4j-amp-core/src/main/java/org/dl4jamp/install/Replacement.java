@@ -14,6 +14,7 @@ import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.deeplearning4j.nn.layers.recurrent.RnnOutputLayer;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.dl4j.HiddenFields;
+import org.dl4jamp.layer.LayerWorkspaces;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.layer.standin.StandIns;
@@ -163,22 +164,26 @@ interface Replacement {
                     : layer;
         }
 
+        /** Gives the place to the next layer, even where what goes along fails: then it throws afterwards. */
         private void exchange(Layer next) {
-            withRecurrent(computing(present), computing(next), OfLayer::moveState);
-            moveMask(present, next);
-            HiddenFields.moveNoise(computing(present), computing(next));
-            if (StandIn.behind(present) instanceof TwinLayer leaving) {
-                leaving.setReplaced(true);
-                // A graph gives layers their inputs long before their turn.
-                leaving.handOver(next);
+            try {
+                withRecurrent(computing(present), computing(next), OfLayer::moveState);
+                moveMask(present, next);
+                HiddenFields.moveNoise(computing(present), computing(next));
+                if (StandIn.behind(present) instanceof TwinLayer leaving) {
+                    leaving.setReplaced(true);
+                    // A graph gives layers their inputs long before their turn.
+                    leaving.handOver(next);
+                }
+            } finally {
+                if (StandIn.behind(next) instanceof TwinLayer entering) {
+                    entering.setReplaced(false);
+                }
+                // Last: from here on a pass of another thread calls it, without a lock, and it has its input by then.
+                VarHandle.releaseFence();
+                placeOf(present).ifPresent(found -> found.replace().accept(next));
+                present = next;
             }
-            if (StandIn.behind(next) instanceof TwinLayer entering) {
-                entering.setReplaced(false);
-            }
-            // Last: from here on a pass of another thread calls it, without a lock, and it has its input by then.
-            VarHandle.releaseFence();
-            placeOf(present).ifPresent(found -> found.replace().accept(next));
-            present = next;
         }
 
         /** Calls an action with the recurrent layers of two candidates, which DL4J's wrappers may be around. */
@@ -213,7 +218,7 @@ interface Replacement {
                 return;
             }
             INDArray mask = from.getMaskArray();
-            if (mask != null && !isReadable(mask)) {
+            if (mask != null && !LayerWorkspaces.isReadable(mask)) {
                 // Wrappers cast masks as they get them.
                 to.setMaskArray(null);
                 return;
@@ -222,18 +227,6 @@ interface Replacement {
             try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
                 to.setMaskArray(rounded ? mask.castTo(DataType.FLOAT) : mask);
             }
-        }
-
-        /**
-         * Returns whether ND4J reads an array: it refuses those whose workspace is closed, or has been closed since.
-         */
-        private static boolean isReadable(INDArray array) {
-            if (!array.isAttached()) {
-                return true;
-            }
-            MemoryWorkspace workspace = array.data().getParentWorkspace();
-            return workspace.isScopeActive()
-                    && workspace.getGenerationId() == array.data().getGenerationId();
         }
 
         /** Returns a layer's current place: another library may have put it into a wrapper, which then stays. */

@@ -74,10 +74,10 @@ final class KeptInput {
 
     /**
      * Passes an input that no pass has taken yet on to another layer, as it is: the workspaces that were open when it
-     * was set may be closed.
+     * was set may be closed. The input of a pass that failed is left out: DL4J's bidirectional layer reads it at once.
      */
     void giveIfPending(Layer other) {
-        if (array == null || settled || passedOn) {
+        if (array == null || settled || passedOn || !LayerWorkspaces.isReadable(array)) {
             return;
         }
         passedOn = true;

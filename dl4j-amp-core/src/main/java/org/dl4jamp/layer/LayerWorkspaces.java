@@ -2,12 +2,33 @@ package org.dl4jamp.layer;
 
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** Workspace managers that keep a twin's input, and send what it makes to working memory. */
-final class LayerWorkspaces {
+/**
+ * Workspaces of a layer's arrays: managers that keep a twin's input, and send what it makes to working memory, and
+ * arrays whose workspace has been closed.
+ */
+public final class LayerWorkspaces {
     private LayerWorkspaces() {}
+
+    /**
+     * Returns whether ND4J's operations read an array. They refuse one that was freed, and one in a workspace that is
+     * closed, or has been closed since, unless that is circular: minibatches of other threads are in such.
+     */
+    public static boolean isReadable(INDArray array) {
+        if (array.wasClosed()) {
+            return false;
+        }
+        if (!array.isAttached()) {
+            return true;
+        }
+        MemoryWorkspace workspace = array.data().getParentWorkspace();
+        return workspace.getWorkspaceType() == MemoryWorkspace.Type.CIRCULAR
+                || (workspace.isScopeActive()
+                        && workspace.getGenerationId() == array.data().getGenerationId());
+    }
 
     /**
      * Returns whether arrays of a type can be made. A graph that returns its output to the user doesn't open the
