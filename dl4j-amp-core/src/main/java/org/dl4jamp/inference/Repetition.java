@@ -292,8 +292,11 @@ public final class Repetition {
     }
 
     private boolean isMasked() {
-        return members.stream()
-                .anyMatch(member ->
-                        member.master.isPresent() && member.master.get().getMaskArray() != null);
+        for (Member member : members) {
+            if (member.master.isPresent() && member.master.get().getMaskArray() != null) {
+                return true;
+            }
+        }
+        return false;
     }
 }

@@ -66,14 +66,30 @@ public final class WatchedWeights implements Twin.Weights {
      * the next pass.
      */
     public static long version(List<WatchedWeights> all) {
-        return all.stream().allMatch(WatchedWeights::areCurrent)
-                ? all.stream().mapToLong(weights -> weights.versions).sum()
-                : -1;
+        long sum = 0;
+        for (WatchedWeights weights : all) {
+            if (!weights.areCurrent()) {
+                return -1;
+            }
+            sum += weights.versions;
+        }
+        return sum;
     }
 
-    /** Returns whether {@link #refresh} would do nothing. */
+    /**
+     * Returns whether {@link #refresh} would do nothing. For each layer in each pass: streams here and in
+     * {@link #version} took 3 % of a pass of ResNet-50 with one image in BFLOAT16.
+     */
     private boolean areCurrent() {
-        return done == requested.get() && watches.stream().noneMatch(ParameterWatch::hasChanged);
+        if (done != requested.get()) {
+            return false;
+        }
+        for (ParameterWatch watch : watches) {
+            if (watch.hasChanged()) {
+                return false;
+            }
+        }
+        return true;
     }
 
     @Override
@@ -115,10 +131,19 @@ public final class WatchedWeights implements Twin.Weights {
             sample = read();
         }
 
-        /** Returns whether the sample is another one than that remembered. */
+        /** Returns whether the sample is another one than that remembered, bit by bit. */
         boolean hasChanged() {
             requireSameArray();
-            return !Arrays.equals(sample, read());
+            if (host == null) {
+                return !Arrays.equals(sample, readWithNd4j());
+            }
+            for (int i = 0; i < positions.length; i++) {
+                // In place: to read the sample into an array first takes ten times as long.
+                if (Float.floatToRawIntBits(host.get(positions[i])) != Float.floatToRawIntBits(sample[i])) {
+                    return true;
+                }
+            }
+            return false;
         }
 
         private float[] read() {
@@ -173,15 +198,20 @@ public final class WatchedWeights implements Twin.Weights {
                             && now.data().platformAddress() == parameters.data().platformAddress());
         }
 
+        /** Returns the positions, the first of each run before all others: many lines of memory are read at once. */
         private long[] positions() {
-            return master.paramTable().values().stream()
-                    .flatMapToLong(array -> {
-                        long start = array.offset() - parameters.offset();
-                        long length = array.length();
-                        return LongStream.range(0, Math.min(SAMPLE, length))
-                                .map(i -> start + (length <= SAMPLE ? i : i / RUN * RUN * length / SAMPLE + i % RUN));
-                    })
+            return LongStream.range(0, RUN)
+                    .flatMap(inRun ->
+                            master.paramTable().values().stream().flatMapToLong(array -> positions(array, inRun)))
                     .toArray();
+        }
+
+        private LongStream positions(INDArray array, long inRun) {
+            long start = array.offset() - parameters.offset();
+            long length = array.length();
+            return LongStream.range(0, Math.min(SAMPLE, length))
+                    .filter(i -> i % RUN == inRun)
+                    .map(i -> start + (length <= SAMPLE ? i : i / RUN * RUN * length / SAMPLE + inRun));
         }
     }
 }
