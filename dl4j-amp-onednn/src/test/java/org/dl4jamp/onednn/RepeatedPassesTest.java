@@ -191,7 +191,9 @@ class RepeatedPassesTest {
         long before = Repetition.repeated();
         for (int i = 0; i < BEFORE + 7; i++) {
             INDArray x = input(2, seed + i);
-            assertArrayEquals(first(plain, config, x), numbers(graph.output(x)[0]), "pass " + i);
+            INDArray output = graph.output(x)[0];
+            assertArrayEquals(first(plain, config, x), numbers(output), "pass " + i);
+            output.close();
         }
         assertTrue(Repetition.repeated() >= before + 2, "repeated");
     }
@@ -225,7 +227,9 @@ class RepeatedPassesTest {
         try (InferenceMode mode = MixedPrecision.inference(network, config(precision))) {
             for (int i = 0; i < BEFORE + 3; i++) {
                 INDArray x = input(2, i);
-                assertArrayEquals(first(plain, config(precision), x), numbers(network.output(x)), "pass " + i);
+                INDArray output = network.output(x);
+                assertArrayEquals(first(plain, config(precision), x), numbers(output), "pass " + i);
+                output.close();
             }
         }
         assertEquals(before + 3, Repetition.repeated());

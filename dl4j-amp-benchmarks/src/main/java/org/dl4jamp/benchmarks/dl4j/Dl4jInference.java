@@ -70,9 +70,10 @@ public final class Dl4jInference implements Inference, OneDnnWorkload {
         return steps;
     }
 
+    /** Closes what the pass returns, as is done with the results of ONNX Runtime. */
     @Override
     public void pass() {
-        infer();
+        infer().stream().filter(INDArray::closeable).forEach(INDArray::close);
     }
 
     /** Returns one array, or one for each time step. */
