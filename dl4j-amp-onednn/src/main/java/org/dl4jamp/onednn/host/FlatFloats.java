@@ -162,7 +162,15 @@ public final class FlatFloats {
 
     /** Returns the largest of a number for each range of a length, NaN if one of them is. */
     static double maxOfRanges(long length, RangeNumber number) {
-        return run(List.of(new Pass(length, number))).max().orElseThrow();
+        if (length > RANGE) {
+            return run(List.of(new Pass(length, number))).max().orElseThrow();
+        }
+        // Without streams, which take longer than to read a small image.
+        try {
+            return number.of(0, (int) length);
+        } finally {
+            Reference.reachabilityFence(number);
+        }
     }
 
     /**
