@@ -187,6 +187,7 @@ public record ConvolutionForm(
         // Weights that are kept are arranged once: a convolution's own order costs nothing then.
         boolean byPixels = keepsWeights
                 ? PixelPrimitives.suitKept(geometry, weights.length(), OneDnnLibrary.isAvx2())
+                        || (!sum && PixelPrimitives.suitSingle(geometry, nOut, input.type()))
                 : PixelPrimitives.suit(geometry, minibatch);
         if (byPixels) {
             return new PixelPrimitives(geometry, keepsWeights);

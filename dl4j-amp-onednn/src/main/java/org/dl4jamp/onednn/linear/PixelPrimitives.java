@@ -5,6 +5,7 @@ import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.pooling.WindowGeometry;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.OneDnnLibrary;
+import org.nd4j.linalg.api.buffer.DataType;
 
 /**
  * A pointwise convolution without padding: the inner product of a matrix with a row of channels for each position. It
@@ -54,6 +55,15 @@ final class PixelPrimitives extends DensePrimitives {
      */
     static boolean suitGradients(WindowGeometry geometry) {
         return OneDnnLibrary.isAvx2() && isPointwise(geometry) && !isStrided(geometry);
+    }
+
+    /**
+     * Returns whether a single channel is made in FP32. oneDNN's convolution computes as many channels as a register
+     * holds. Its product takes 0.2 to 0.7 of the time, with AVX-512 and with AVX2 (measured on a Zen 4). In BFLOAT16
+     * both take as long.
+     */
+    static boolean suitSingle(WindowGeometry geometry, long made, DataType type) {
+        return made == 1 && type == DataType.FLOAT && isPointwise(geometry) && !isStrided(geometry);
     }
 
     static boolean isPointwise(WindowGeometry geometry) {

@@ -72,6 +72,15 @@ class PixelPrimitivesTest {
         assertFalse(PixelPrimitives.suitKept(geometry(1, 2, 0, 50, 50), many, true), "AVX2");
     }
 
+    @Test
+    void aSingleChannelInFp32IsAProductWhateverTheSizeOfImages() {
+        assertTrue(PixelPrimitives.suitSingle(geometry(1, 1, 0, 128, 128), 1, DataType.FLOAT));
+        assertFalse(PixelPrimitives.suitSingle(geometry(1, 1, 0, 128, 128), 2, DataType.FLOAT), "two channels");
+        assertFalse(PixelPrimitives.suitSingle(geometry(1, 1, 0, 128, 128), 1, DataType.BFLOAT16), "BFLOAT16");
+        assertFalse(PixelPrimitives.suitSingle(geometry(3, 1, 0, 128, 128), 1, DataType.FLOAT), "a window");
+        assertFalse(PixelPrimitives.suitSingle(geometry(1, 2, 0, 128, 128), 1, DataType.FLOAT), "strides");
+    }
+
     private static ConvolutionLayer pointwise(int out, int stride, CNN2DFormat format) {
         return new ConvolutionLayer.Builder(1, 1)
                 .stride(stride, stride)
@@ -153,34 +162,51 @@ class PixelPrimitivesTest {
         }
     }
 
-    private static Rank ofSequences(int stride, Activation function, int steps) {
+    private static Rank ofSequences(int out, int stride, Activation function, int steps) {
         Layer layer = new Convolution1DLayer.Builder(1, stride)
                 .nIn(CHANNELS)
-                .nOut(WIDE)
+                .nOut(out)
                 .activation(function)
                 .build();
         return new Rank(layer, InputType.recurrent(CHANNELS, steps));
     }
 
+    private static Rank ofImages(CNN2DFormat format, Activation function) {
+        Layer layer = new ConvolutionLayer.Builder(1, 1)
+                .nIn(CHANNELS)
+                .nOut(1)
+                .activation(function)
+                .dataFormat(format)
+                .build();
+        return new Rank(layer, InputType.convolutional(9, 13, CHANNELS, format));
+    }
+
+    private static Rank ofVolumes(int out, int stride) {
+        Layer layer = new Convolution3D.Builder(new int[] {1, 1, 1}, new int[] {1, stride, stride})
+                .nIn(CHANNELS)
+                .nOut(out)
+                .activation(Activation.TANH)
+                .dataFormat(Convolution3D.DataFormat.NCDHW)
+                .build();
+        return new Rank(layer, InputType.convolutional3D(Convolution3D.DataFormat.NCDHW, 3, 5, 4, CHANNELS));
+    }
+
     static Stream<Arguments> ranks() {
         List<Rank> ranks = List.of(
-                ofSequences(2, Activation.TANH, 9),
-                ofSequences(1, Activation.RELU, 11),
-                new Rank(
-                        new Convolution3D.Builder(new int[] {1, 1, 1}, new int[] {1, 2, 2})
-                                .nIn(CHANNELS)
-                                .nOut(WIDE)
-                                .activation(Activation.TANH)
-                                .dataFormat(Convolution3D.DataFormat.NCDHW)
-                                .build(),
-                        InputType.convolutional3D(Convolution3D.DataFormat.NCDHW, 3, 5, 4, CHANNELS)));
+                ofSequences(WIDE, 2, Activation.TANH, 9),
+                ofSequences(WIDE, 1, Activation.RELU, 11),
+                ofSequences(1, 1, Activation.SIGMOID, 70),
+                ofImages(CNN2DFormat.NCHW, Activation.RELU),
+                ofImages(CNN2DFormat.NHWC, Activation.IDENTITY),
+                ofVolumes(WIDE, 2),
+                ofVolumes(1, 1));
         return Types.precisions().stream()
                 .flatMap(precision -> ranks.stream().map(rank -> Arguments.of(precision, rank)));
     }
 
     @ParameterizedTest
     @MethodSource("ranks")
-    void sequencesAndVolumesAreComputedAsByDl4j(Precision precision, Rank rank) {
+    void arraysOfOtherRanksAndSingleChannelsAreComputedAsByDl4j(Precision precision, Rank rank) {
         Random random = new Random(3);
         MultiLayerNetwork network = Networks.init(Networks.builder(new Sgd(1e-3))
                 .list()
