@@ -222,11 +222,9 @@ public final class Repetition {
     /** The part of a layer or vertex. */
     private final class Member implements RepeatedPart {
         private final String name;
-        private final Optional<Layer> master;
 
-        Member(String name, Optional<Layer> master) {
+        Member(String name) {
             this.name = name;
-            this.master = master;
         }
 
         @Override
@@ -256,6 +254,7 @@ public final class Repetition {
     private final boolean reachesLast;
     private final LongSupplier weights;
     private final List<Member> members = new ArrayList<>();
+    private final List<Layer> masters = new ArrayList<>();
     private final Map<Thread, Passes> passes = new WeakHashMap<>();
 
     /**
@@ -281,8 +280,9 @@ public final class Repetition {
      * @param master the network's own layer; empty for a vertex
      */
     public RepeatedPart add(String name, Optional<Layer> master) {
-        Member member = new Member(name, master);
+        Member member = new Member(name);
         members.add(member);
+        master.ifPresent(masters::add);
         return member;
     }
 
@@ -292,11 +292,6 @@ public final class Repetition {
     }
 
     private boolean isMasked() {
-        for (Member member : members) {
-            if (member.master.isPresent() && member.master.get().getMaskArray() != null) {
-                return true;
-            }
-        }
-        return false;
+        return masters.stream().anyMatch(master -> master.getMaskArray() != null);
     }
 }

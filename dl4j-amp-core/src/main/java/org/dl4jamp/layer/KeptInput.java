@@ -74,10 +74,10 @@ final class KeptInput {
 
     /**
      * Passes an input that no pass has taken yet on to another layer, as it is: the workspaces that were open when it
-     * was set may be closed. The input of a pass that failed is left out: DL4J's bidirectional layer reads it at once.
+     * was set may be closed.
      */
     void giveIfPending(Layer other) {
-        if (array == null || settled || passedOn || !LayerWorkspaces.isReadable(array)) {
+        if (!isPending()) {
             return;
         }
         passedOn = true;
@@ -86,6 +86,20 @@ final class KeptInput {
             asItIs.setNoLeverageOverride(array.data().getParentWorkspace().getId());
         }
         other.setInput(array, asItIs);
+    }
+
+    private boolean isPending() {
+        return array != null && !settled && !passedOn;
+    }
+
+    /**
+     * Passes a pending input on to the layer that replaces this one. That of a pass that failed is left out: DL4J's
+     * bidirectional layer reads it at once, in a workspace that has been closed.
+     */
+    void handOver(Layer next) {
+        if (isPending() && LayerWorkspaces.isReadable(array)) {
+            giveIfPending(next);
+        }
     }
 
     /**

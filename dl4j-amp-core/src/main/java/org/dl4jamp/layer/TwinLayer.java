@@ -72,7 +72,7 @@ public class TwinLayer extends PairedLayer {
 
     /** Gives what no pass has taken yet to the layer that replaces this one. */
     public void handOver(Layer next) {
-        input.giveIfPending(next);
+        input.handOver(next);
     }
 
     /** Returns the master with the input of a pass that the network's own layers compute. */

@@ -17,7 +17,6 @@ import org.bytedeco.dnnl.softmax_forward;
 import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Loss;
 import org.dl4jamp.benchmarks.blueprint.Operation;
-import org.dl4jamp.benchmarks.blueprint.Tensor;
 import org.dl4jamp.benchmarks.blueprint.Tensors;
 import org.dl4jamp.benchmarks.blueprint.Window;
 import org.dl4jamp.benchmarks.tape.Flow;
@@ -110,7 +109,7 @@ final class InferencePass {
 
     private Flow convolution(Stage stage, Flow input, Window window) {
         Stage.Product product = stage.product(tensors);
-        if (stage.summand().isEmpty() && makesSingleChannel(window, product.weights())) {
+        if (stage.summand().isEmpty() && SingleChannel.isMade(tape, window, product.weights())) {
             return singleChannel(stage, input, product);
         }
         long[] shape = ConvolutionPart.outputShape(input, window, product.weights());
@@ -157,31 +156,11 @@ final class InferencePass {
         return output;
     }
 
-    private boolean makesSingleChannel(Window window, Tensor weights) {
-        return tape.type() == memory.data_type.f32
-                && weights.size(0) == 1
-                && weights.size(2) * weights.size(3) == 1
-                && window.strideY() * window.strideX() == 1
-                && window.padding().equals(Window.Padding.NONE);
-    }
-
-    /** A product of rows of channels: oneDNN's convolution takes up to five times as long. */
     private Flow singleChannel(Stage stage, Flow input, Stage.Product product) {
-        long channels = input.size(1);
-        long pixels = input.size(0) * input.size(2) * input.size(3);
-        Flow output = images(new long[] {input.size(0), 1, input.size(2), input.size(3)});
-        Stage.Product ofRows = new Stage.Product(
-                new Tensor(new long[] {1, channels}, product.weights().values()), product.bias());
-        inner_product_forward.primitive_desc description = new inner_product_forward.primitive_desc(
-                tape.cpu(),
-                INFERENCE,
-                tape.activations(memory.format_tag.ab, pixels, channels),
-                tape.activations(memory.format_tag.any, 1, channels),
-                biases(product),
-                tape.activations(memory.format_tag.ab, pixels, 1),
-                ReluFusion.attributes(false, stage.relu()),
-                false);
-        add(stage, input, ofRows, tape.floats(memory.format_tag.ab, 1, channels), description, output);
+        Flow output = images(input.size(0), 1, input.size(2), input.size(3));
+        memory.desc plain = tape.floats(memory.format_tag.ab, 1, input.size(1));
+        primitive_desc description = SingleChannel.description(tape, input, biases(product), stage.relu());
+        add(stage, input, SingleChannel.ofRows(product), plain, description, output);
         return output;
     }
 
