@@ -48,24 +48,28 @@ final class InferencePass {
     /** Adds all of them and returns the output. */
     Flow add(Flow features) {
         flows.put(Blueprint.INPUT, features);
+        TiledStages tiled = new TiledStages(tape, memories, tensors, flows);
         Flow last = features;
-        for (int place = 0; place < stages.size(); place++) {
-            Stage stage = stages.get(place);
-            last = output(stage);
-            flows.put(stage.output(), last);
-            giveBack(stage, stages.subList(place + 1, stages.size()));
+        List<Stage> left = stages;
+        while (!left.isEmpty()) {
+            List<Stage> chain = tiled.chain(left);
+            last = chain.size() > 1 ? tiled.add(chain, this::output) : output(chain.get(0));
+            String output = chain.get(chain.size() - 1).output();
+            flows.put(output, last);
+            left = left.subList(chain.size(), left.size());
+            giveBack(chain.get(0).inputs(), output, left);
         }
         return last;
     }
 
     /** Frees the memory of inputs after their last read. Some outputs are in the memory of their inputs. */
-    private void giveBack(Stage stage, List<Stage> later) {
-        for (String input : stage.inputs()) {
+    private void giveBack(List<String> inputs, String output, List<Stage> later) {
+        for (String input : inputs) {
             Flow read = flows.get(input);
             boolean again = later.stream()
                     .flatMap(each -> each.inputs().stream())
                     .anyMatch(name -> flows.containsKey(name) && flows.get(name).isInMemoryOf(read));
-            boolean handedOn = flows.get(stage.output()).isInMemoryOf(read);
+            boolean handedOn = flows.get(output).isInMemoryOf(read);
             if (!again && !handedOn && !input.equals(Blueprint.INPUT)) {
                 memories.give(read.value());
             }
@@ -114,10 +118,9 @@ final class InferencePass {
         }
         long[] shape = ConvolutionPart.outputShape(input, window, product.weights());
         Flow output = output(stage, tape.activations(memory.format_tag.acdb, shape), shape);
-        memory.desc weights =
-                tape.activations(memory.format_tag.any, product.weights().shape());
-        memory.desc plain =
-                tape.floats(memory.format_tag.abcd, product.weights().shape());
+        long[] filters = product.weights().shape();
+        memory.desc weights = tape.activations(memory.format_tag.any, filters);
+        memory.desc plain = tape.floats(memory.format_tag.abcd, filters);
         primitive_attr attributes = ReluFusion.attributes(stage.summand().isPresent(), stage.relu());
         if (stage.summand().isEmpty()
                 && LongRow.suits(window, shape, product.weights().values().length)) {
@@ -137,7 +140,7 @@ final class InferencePass {
         }
         convolution_forward.primitive_desc description = ConvolutionPart.fastest(
                 window,
-                product.weights().shape(),
+                filters,
                 shape[3],
                 () -> new convolution_forward.primitive_desc(
                         tape.cpu(),

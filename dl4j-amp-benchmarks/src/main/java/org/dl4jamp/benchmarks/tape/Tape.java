@@ -22,6 +22,7 @@ public final class Tape {
     private final stream queue = new stream(cpu);
     private final memory.data_type type;
     private final List<Entry> entries = new ArrayList<>();
+    private final List<memory> wholes = new ArrayList<>();
 
     /** @param type of activations and weights */
     public Tape(memory.data_type type) {
@@ -53,6 +54,11 @@ public final class Tape {
         for (Argument argument : arguments) {
             map.put(argument.index(), argument.of());
         }
+    }
+
+    /** Keeps memory of which primitives have parts alone. */
+    public void keep(memory whole) {
+        wholes.add(whole);
     }
 
     /** Returns the number of primitives. */

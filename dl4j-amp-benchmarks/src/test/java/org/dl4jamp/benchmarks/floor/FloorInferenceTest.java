@@ -76,6 +76,17 @@ class FloorInferenceTest {
         }
     }
 
+    /** There are nine tiles of up to 1,024 pixels, each with four convolutions. */
+    @Test
+    void pixelsOfLargeImagesAreConvolvedTileByTile() {
+        Model model = model(new SineCase(95, 256));
+        float[] expected = model.tensors().get(Blueprint.OUTPUT).values();
+        try (FloorInference sine = new FloorInference(model, false, Task.INFERENCE)) {
+            assertEquals(4 * 9, sine.primitives());
+            assertArrayEquals(expected, sine.outputs(), (float) (1e-4 * largest(expected)));
+        }
+    }
+
     /** Each block is four products with the two sums in them, and the attention, which is two more and a softmax. */
     @Test
     void residualSumsOfEncoderBlocksAreInTheirProducts() {

@@ -4,6 +4,8 @@ import java.lang.ref.Reference;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 import org.bytedeco.dnnl.IntMemoryMap;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
@@ -35,6 +37,7 @@ public final class Kernel implements AutoCloseable {
     private final Handle handle = new Handle();
     private final boolean needsScratchpad;
     private final boolean alone = Work.threads() == 1;
+    private Optional<Rows> rows = Optional.empty();
     private boolean closed;
 
     /** A buffer of the primitive. */
@@ -196,6 +199,22 @@ public final class Kernel implements AutoCloseable {
 
     boolean runsAlone() {
         return alone;
+    }
+
+    /** Declares that it computes row by row, and reads nothing of what it writes. */
+    public Kernel byRows(Rows itsRows) {
+        rows = Optional.of(itsRows);
+        return this;
+    }
+
+    /** Returns its rows, if it computes row by row. */
+    Optional<Rows> rows() {
+        return rows;
+    }
+
+    /** Returns the address of its scratchpad, which is moved when kernels are made; empty if it needs none. */
+    OptionalLong scratchpad() {
+        return needsScratchpad ? OptionalLong.of(context.scratchpad().address()) : OptionalLong.empty();
     }
 
     private void executeAlone(IntMemoryMap with) {
