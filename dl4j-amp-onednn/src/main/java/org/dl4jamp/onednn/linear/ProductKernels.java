@@ -15,7 +15,6 @@ import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.Rows;
 import org.dl4jamp.onednn.primitive.SideBySide;
 import org.dl4jamp.onednn.primitive.Work;
 import org.dl4jamp.onednn.weights.ArrangedGradient;
@@ -131,7 +130,7 @@ public final class ProductKernels implements AutoCloseable {
     }
 
     /** The rows of a forward pass. */
-    private final class PassRows implements Rows {
+    private final class PassRows implements Kernel.Rows {
         private final Pass pass;
         private final Map<Long, Optional<Kernel>> made = new HashMap<>();
 

