@@ -145,6 +145,14 @@ record ConvolutionPrimitives<F extends primitive_desc>(
     }
 
     @Override
+    public boolean areByRows(Layout input) {
+        return kind.multiplies()
+                && source == Source.INPUT
+                && PixelPrimitives.isPointwise(geometry)
+                && !PixelPrimitives.isStrided(geometry);
+    }
+
+    @Override
     public Layout seen(Layout images) {
         return source == Source.SIDE_BY_SIDE ? SideBySide.seen(images) : images;
     }

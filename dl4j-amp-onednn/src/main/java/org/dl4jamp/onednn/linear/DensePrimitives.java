@@ -36,6 +36,11 @@ public class DensePrimitives implements ProductPrimitives<inner_product_forward.
                 : Layout.dense(type, network.shape()).descriptor();
     }
 
+    @Override
+    public boolean areByRows(Layout input) {
+        return input.shape().length == 2;
+    }
+
     /** Returns what it's for. For training oneDNN's own order is a plain matrix, which backward passes read, too. */
     private dnnl.prop_kind purpose() {
         return keepsWeights ? dnnl.prop_kind.forward_inference : dnnl.prop_kind.forward_training;

@@ -74,7 +74,7 @@ final class PixelPrimitives extends DensePrimitives {
         return Arrays.stream(geometry.output()).reduce(1, (a, b) -> a * b);
     }
 
-    private static boolean isStrided(WindowGeometry geometry) {
+    static boolean isStrided(WindowGeometry geometry) {
         return geometry.axes().stream().anyMatch(axis -> axis.stride() > 1);
     }
 
@@ -86,6 +86,11 @@ final class PixelPrimitives extends DensePrimitives {
     @Override
     public InputSamples samples(OneDnnContext context, String layer, Layout input) {
         return isStrided(geometry) ? InputSamples.under(context, layer, geometry, input) : InputSamples.all(input);
+    }
+
+    @Override
+    public boolean areByRows(Layout input) {
+        return !isStrided(geometry);
     }
 
     @Override

@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.linear;
 
+import java.util.Arrays;
 import java.util.Optional;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
@@ -50,6 +51,48 @@ record ProductDescriptions<F extends primitive_desc>(
     /** Returns the descriptions from which a pass is made. */
     ProductDescriptions<?> making(Pass pass) {
         return pass == Pass.BACKWARD_WEIGHTS ? new ProductDescriptions<>(primitives.gradients(), task, samples) : this;
+    }
+
+    /** Returns whether a forward pass makes each row of its output of the same row of the input alone. */
+    boolean isByRows(Pass pass) {
+        boolean readsOutput = pass == Pass.IN_PLACE || (pass == Pass.WHOLE && task.sum());
+        return pass.isForward
+                && !readsOutput
+                && primitives.areByRows(task.input())
+                && samples.equals(task.input())
+                && hasRows(samples)
+                && hasRows(outputOf(pass));
+    }
+
+    private static boolean hasRows(Layout layout) {
+        return layout.equals(Layout.channelsLast(layout.type(), layout.shape()));
+    }
+
+    /** Returns how many rows there are: positions of all examples. */
+    long rows() {
+        return task.input().length() / task.input().shape()[1];
+    }
+
+    /** Returns the same for fewer rows. */
+    ProductDescriptions<F> ofRows(long rows) {
+        Layout input = ofRows(task.input(), rows);
+        ProductKernels.Task part = new ProductKernels.Task(
+                task.layer(),
+                input,
+                task.weights(),
+                task.hasBias(),
+                ofRows(task.output(), rows),
+                task.sum(),
+                task.function());
+        return new ProductDescriptions<>(primitives, part, input);
+    }
+
+    private static Layout ofRows(Layout all, long rows) {
+        long[] shape = new long[all.shape().length];
+        Arrays.fill(shape, 1);
+        shape[shape.length == 2 ? 0 : shape.length - 1] = rows;
+        shape[1] = all.shape()[1];
+        return Layout.channelsLast(all.type(), shape);
     }
 
     private memory.desc input() {

@@ -1,7 +1,11 @@
 package org.dl4jamp.onednn.linear;
 
+import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive_desc;
@@ -62,6 +66,8 @@ public final class ProductKernels implements AutoCloseable {
     /** Copies of the outputs that aren't written in place. */
     private final Map<Pass, SideBySide> written = new EnumMap<>(Pass.class);
 
+    private final List<Kernel> ofTiles = new ArrayList<>();
+    private final boolean keepsWeights;
     private final boolean hasBias;
     private final long[] outputShape;
     private INDArray networks;
@@ -91,7 +97,8 @@ public final class ProductKernels implements AutoCloseable {
         descriptions = new ProductDescriptions<>(primitives, task, samples.layout());
         memory.desc network = descriptions.network();
         memory.desc inner = descriptions.forward().weights_desc();
-        if (copies.areKept()) {
+        keepsWeights = copies.areKept();
+        if (keepsWeights) {
             weights = ArrangedWeights.read(context, what, copies.kept(inner), network, inner);
             weightsBackward = weights;
             return;
@@ -117,8 +124,57 @@ public final class ProductKernels implements AutoCloseable {
             if (pass.isForward) {
                 descriptions.written(context, pass).ifPresent(copy -> written.put(pass, copy));
             }
-            return new Kernel(context, name, description);
+            Kernel kernel = new Kernel(context, name, description);
+            return keepsWeights && descriptions.isByRows(pass) ? kernel.byRows(new PassRows(pass)) : kernel;
         });
+    }
+
+    /** The rows of a forward pass. */
+    private final class PassRows implements Kernel.Rows {
+        private final Pass pass;
+        private final Map<Long, Optional<Kernel>> made = new HashMap<>();
+
+        PassRows(Pass pass) {
+            this.pass = pass;
+        }
+
+        @Override
+        public long count() {
+            return descriptions.rows();
+        }
+
+        @Override
+        public long inputBytes() {
+            return bytesOfRow(descriptions.task().input());
+        }
+
+        @Override
+        public long outputBytes() {
+            return bytesOfRow(descriptions.outputOf(pass));
+        }
+
+        private static long bytesOfRow(Layout layout) {
+            return layout.shape()[1] * layout.type().width();
+        }
+
+        @Override
+        public Optional<Kernel> kernel(long rows) {
+            return made.computeIfAbsent(rows, this::make);
+        }
+
+        private Optional<Kernel> make(long rows) {
+            ProductDescriptions<?> part = descriptions.ofRows(rows);
+            String name = what + pass.suffix + ", " + rows + " rows at once";
+            return OneDnnContext.make(name, part.task().work(), () -> {
+                memory.desc weightsOfAll = descriptions.forward().weights_desc();
+                if (!part.forward().weights_desc().equals(weightsOfAll)) {
+                    return Optional.empty();
+                }
+                Kernel kernel = new Kernel(context, name, part.of(pass));
+                ofTiles.add(kernel);
+                return Optional.of(kernel);
+            });
+        }
     }
 
     /**
@@ -208,6 +264,7 @@ public final class ProductKernels implements AutoCloseable {
     @Override
     public void close() {
         kernels.values().forEach(Kernel::close);
+        ofTiles.forEach(Kernel::close);
         written.values().forEach(SideBySide::close);
         if (weightGradient != null) {
             weightGradient.close();

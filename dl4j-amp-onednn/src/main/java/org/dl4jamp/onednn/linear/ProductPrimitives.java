@@ -27,6 +27,11 @@ interface ProductPrimitives<F extends primitive_desc> {
         return layout;
     }
 
+    /** Returns whether each position of each example is multiplied by itself, however many there are. */
+    default boolean areByRows(Layout input) {
+        return false;
+    }
+
     /** Returns how the primitives describe the network's weights. */
     default Layout seenWeights(Layout weights) {
         return seen(weights);

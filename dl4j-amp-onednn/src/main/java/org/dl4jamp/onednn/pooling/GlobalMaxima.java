@@ -10,9 +10,9 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Workspaces;
-import org.dl4jamp.onednn.primitive.BinaryKernels;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.twin.BinaryKernels;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 

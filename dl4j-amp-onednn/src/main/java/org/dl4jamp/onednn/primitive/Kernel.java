@@ -4,6 +4,8 @@ import java.lang.ref.Reference;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 import org.bytedeco.dnnl.IntMemoryMap;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
@@ -35,7 +37,30 @@ public final class Kernel implements AutoCloseable {
     private final Handle handle = new Handle();
     private final boolean needsScratchpad;
     private final boolean alone = Work.threads() == 1;
+    private Optional<Rows> rows = Optional.empty();
     private boolean closed;
+
+    /**
+     * The rows of a kernel that computes each row of its output from the same row of its input. A row has the channels
+     * of a pixel, for example, or the numbers of an example.
+     */
+    public interface Rows {
+        /** Returns how many there are. */
+        long count();
+
+        /** Returns the bytes of a row of the input. */
+        long inputBytes();
+
+        /** Returns the bytes of a row of the output. */
+        long outputBytes();
+
+        /**
+         * Returns the kernel of fewer rows, which reads the same copies of weights. The kernel of all rows closes it.
+         *
+         * @return empty if oneDNN would read the weights in another order
+         */
+        Optional<Kernel> kernel(long rows);
+    }
 
     /** A buffer of the primitive. */
     private static final class Argument {
@@ -196,6 +221,22 @@ public final class Kernel implements AutoCloseable {
 
     boolean runsAlone() {
         return alone;
+    }
+
+    /** Declares that it computes row by row, and reads nothing of what it writes. */
+    public Kernel byRows(Rows itsRows) {
+        rows = Optional.of(itsRows);
+        return this;
+    }
+
+    /** Returns its rows, if it computes row by row. */
+    Optional<Rows> rows() {
+        return rows;
+    }
+
+    /** Returns the address of its scratchpad, which is moved when kernels are made; empty if it needs none. */
+    OptionalLong scratchpad() {
+        return needsScratchpad ? OptionalLong.of(context.scratchpad().address()) : OptionalLong.empty();
     }
 
     private void executeAlone(IntMemoryMap with) {

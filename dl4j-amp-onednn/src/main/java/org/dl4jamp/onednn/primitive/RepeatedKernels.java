@@ -3,10 +3,12 @@ package org.dl4jamp.onednn.primitive;
 import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.TreeMap;
 import org.bytedeco.dnnl.IntMemoryMap;
+import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.javacpp.Pointer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
@@ -45,20 +47,39 @@ final class RepeatedKernels implements PassRecorder.Recording {
     private final Optional<String> workspace;
     private final long changes;
     private final int threads = Work.threads();
+    private final List<TiledKernels> tiles = new ArrayList<>();
+    /** The address of the network's input. */
+    private long given;
+
     private boolean closed;
 
     /**
-     * @param given the network's input in the pass that was noted
+     * @param noted what is to be repeated
+     * @param features the network's input in the pass that was noted
      * @param workspace that DL4J requires of the first layer's result; empty for none
      */
-    RepeatedKernels(Tape tape, List<Tape.Run> noted, INDArray given, Optional<String> workspace) {
+    RepeatedKernels(Tape tape, List<Tape.Run> noted, INDArray features, Optional<String> workspace) {
         this.tape = tape;
-        this.layout = Layout.of(given);
-        this.input = new Place(null, Workspaces.address(given), Place.of(given).bytes());
+        this.layout = Layout.of(features);
+        this.input =
+                new Place(null, Workspaces.address(features), Place.of(features).bytes());
         this.workspace = workspace;
+        // Before addresses are taken: new kernels may move the scratchpad. In a graph a layer behind the list may read
+        // what is between two kernels of it; in a MultiLayerNetwork, which requires workspaces, only the next one does.
+        Map<Integer, TiledRuns> tiled = workspace.isPresent() ? TiledRuns.in(noted) : Map.of();
         this.changes = tape.changes();
         this.own = ownMemory(noted);
-        noted.forEach(this::add);
+        int index = 0;
+        while (index < noted.size()) {
+            TiledRuns runs = tiled.get(index);
+            if (runs == null) {
+                add(noted.get(index));
+                index++;
+            } else {
+                add(runs);
+                index += runs.runs().size();
+            }
+        }
     }
 
     /** Returns memory in place of that in workspaces, by the addresses at which the latter begins. */
@@ -88,13 +109,28 @@ final class RepeatedKernels implements PassRecorder.Recording {
         steps.add(() -> run.kernel().run(arguments));
     }
 
+    private void add(TiledRuns runs) {
+        TiledKernels kernels = new TiledKernels(runs, this::address);
+        tiles.add(kernels);
+        Tape.Argument source = runs.source();
+        long output = address(runs.result());
+        if (source.isWithin(input)) {
+            long offset = source.address() - input.address();
+            steps.add(() -> kernels.run(given + offset, output));
+        } else {
+            long from = address(source);
+            steps.add(() -> kernels.run(from, output));
+        }
+    }
+
     private memory buffer(Kernel kernel, Tape.Argument argument) {
         memory buffer = kernel.buffer(argument.index());
         buffers.add(buffer);
         if (argument.isRead() && argument.isWithin(input)) {
             parts.add(new InputPart(buffer, argument.address() - input.address()));
         } else {
-            buffer.set_data_handle(handle.at(address(argument)));
+            boolean isScratchpad = argument.index() == dnnl.DNNL_ARG_SCRATCHPAD;
+            buffer.set_data_handle(handle.at(isScratchpad ? kernel.scratchpad().orElseThrow() : address(argument)));
         }
         return buffer;
     }
@@ -109,22 +145,22 @@ final class RepeatedKernels implements PassRecorder.Recording {
     }
 
     @Override
-    public boolean repeat(INDArray given, LayerWorkspaceMgr workspaceMgr) {
+    public boolean repeat(INDArray features, LayerWorkspaceMgr workspaceMgr) {
         boolean isAsNoted = !closed
                 && changes == tape.changes()
                 && threads == Work.threads()
                 && ActivationMemory.closesEarly(workspaceMgr)
                 && ActivationMemory.required(workspaceMgr).equals(workspace)
-                && layout.isThatOf(given);
+                && layout.isThatOf(features);
         if (!isAsNoted) {
             return false;
         }
-        long address = Workspaces.address(given);
-        parts.forEach(part -> part.buffer().set_data_handle(handle.at(address + part.offset())));
+        this.given = Workspaces.address(features);
+        parts.forEach(part -> part.buffer().set_data_handle(handle.at(given + part.offset())));
         try {
             steps.forEach(Runnable::run);
         } finally {
-            Reference.reachabilityFence(given);
+            Reference.reachabilityFence(features);
             Reference.reachabilityFence(this);
         }
         return true;
@@ -137,6 +173,7 @@ final class RepeatedKernels implements PassRecorder.Recording {
             tape.forget(this);
             bound.forEach(IntMemoryMap::releaseReference);
             buffers.forEach(memory::releaseReference);
+            tiles.forEach(TiledKernels::close);
             owners.clear();
             own.clear();
         }

@@ -7,11 +7,11 @@ import org.deeplearning4j.nn.conf.graph.ElementWiseVertex.Op;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Resources;
 import org.dl4jamp.onednn.memory.Workspaces;
-import org.dl4jamp.onednn.primitive.BinaryKernels;
-import org.dl4jamp.onednn.primitive.ChannelSums;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.twin.BinaryKernels;
+import org.dl4jamp.onednn.twin.ChannelSums;
 import org.dl4jamp.onednn.twin.RepetitionKernels;
 import org.nd4j.linalg.api.ndarray.INDArray;
 

@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.primitive;
+package org.dl4jamp.onednn.twin;
 
 import java.util.List;
 import org.bytedeco.dnnl.binary;
@@ -6,6 +6,11 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.post_ops;
 import org.bytedeco.dnnl.primitive_attr;
 import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.primitive.Eltwise;
+import org.dl4jamp.onednn.primitive.Kernel;
+import org.dl4jamp.onednn.primitive.KernelCache;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Work;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Operations of two arrays, of which the second may be repeated along axes where its size is one. */

@@ -1,7 +1,11 @@
-package org.dl4jamp.onednn.primitive;
+package org.dl4jamp.onednn.twin;
 
 import org.bytedeco.dnnl.global.dnnl;
 import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.primitive.Kernel;
+import org.dl4jamp.onednn.primitive.Multiplication;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Work;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
