@@ -134,9 +134,16 @@ class TiledKernelsTest {
             for (int pass = 0; pass < BEFORE + 2; pass++) {
                 assertArrayEquals(first(stock, precision, x), numbers(network.output(x)), "other weights " + pass);
             }
-            assertTrue(TiledKernels.tiles() >= before + 4 * 4, "tiles were computed");
+            assertComputed(4 * 4, before);
         }
         assertTrue(AlignedMemory.held() <= held, "memory of tiles");
+    }
+
+    /** With AMX, oneDNN may order weights by the number of rows, and then nothing runs in tiles. */
+    private static void assertComputed(int tiles, long before) {
+        assertTrue(
+                OneDnnLibrary.instructionSet().contains("AMX") || TiledKernels.tiles() >= before + tiles,
+                "tiles were computed");
     }
 
     @ParameterizedTest
@@ -275,7 +282,7 @@ class TiledKernelsTest {
             for (Future<?> each : done) {
                 each.get();
             }
-            assertTrue(TiledKernels.tiles() > before, "tiles were computed");
+            assertComputed(1, before);
         } finally {
             threads.shutdown();
         }
