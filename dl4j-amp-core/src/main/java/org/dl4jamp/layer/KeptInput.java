@@ -77,7 +77,7 @@ final class KeptInput {
      * was set may be closed.
      */
     void giveIfPending(Layer other) {
-        if (!isPending()) {
+        if (array == null || settled || passedOn) {
             return;
         }
         passedOn = true;
@@ -88,16 +88,12 @@ final class KeptInput {
         other.setInput(array, asItIs);
     }
 
-    private boolean isPending() {
-        return array != null && !settled && !passedOn;
-    }
-
     /**
      * Passes a pending input on to the layer that replaces this one. That of a pass that failed is left out: DL4J's
      * bidirectional layer reads it at once, in a workspace that has been closed.
      */
     void handOver(Layer next) {
-        if (isPending() && LayerWorkspaces.isReadable(array)) {
+        if (array != null && LayerWorkspaces.isReadable(array)) {
             giveIfPending(next);
         }
     }
