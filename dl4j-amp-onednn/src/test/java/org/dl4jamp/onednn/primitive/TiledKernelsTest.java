@@ -10,7 +10,9 @@ import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.UnaryOperator;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
+import org.deeplearning4j.nn.conf.ComputationGraphConfiguration.GraphBuilder;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
@@ -178,52 +180,44 @@ class TiledKernelsTest {
         assertEquals(before, TiledKernels.tiles());
     }
 
-    /** What a sum reads later has to be there as a whole. */
-    private static ComputationGraphConfiguration skipping(int pixels) {
-        return builder()
-                .graphBuilder()
-                .addInputs("in")
-                .addLayer("a", pointwise(WIDTH), "in")
-                .addLayer("aNorm", new BatchNormalization(), "a")
-                .addLayer("b", pointwise(WIDTH), "aNorm")
-                .addLayer("bNorm", new BatchNormalization(), "b")
-                .addLayer("c", pointwise(WIDTH), "bNorm")
-                .addLayer("cNorm", new BatchNormalization(), "c")
-                .addVertex("sum", new ElementWiseVertex(ElementWiseVertex.Op.Add), "cNorm", "aNorm")
-                .addLayer("d", pointwise(2), "sum")
+    /** Returns two pointwise layers, others between them and the loss of the last one. */
+    private static ComputationGraphConfiguration graph(int pixels, UnaryOperator<GraphBuilder> others) {
+        return others.apply(builder()
+                        .graphBuilder()
+                        .addInputs("in")
+                        .addLayer("a", pointwise(WIDTH), "in")
+                        .addLayer("aNorm", new BatchNormalization(), "a")
+                        .addLayer("b", pointwise(WIDTH), "aNorm")
+                        .addLayer("bNorm", new BatchNormalization(), "b"))
                 .addLayer(
                         "out",
                         new CnnLossLayer.Builder(LossFunction.MSE)
                                 .activation(Activation.IDENTITY)
                                 .build(),
-                        "d")
+                        "last")
                 .setOutputs("out")
                 .setInputTypes(InputType.convolutional(1, pixels, 2))
                 .build();
     }
 
-    /** The list of kernels ends before the normalization, which reads what is between two of them. */
+    private static ElementWiseVertex sum() {
+        return new ElementWiseVertex(ElementWiseVertex.Op.Add);
+    }
+
+    /** What a sum reads later has to be there as a whole. */
+    private static ComputationGraphConfiguration skipping(int pixels) {
+        return graph(pixels, builder -> builder.addLayer("c", pointwise(WIDTH), "bNorm")
+                .addLayer("cNorm", new BatchNormalization(), "c")
+                .addVertex("sum", sum(), "cNorm", "aNorm")
+                .addLayer("last", pointwise(2), "sum"));
+    }
+
+    /** A normalization that the engine doesn't repeat reads what is between two kernels. */
     private static ComputationGraphConfiguration readBehind(int pixels) {
-        return builder()
-                .graphBuilder()
-                .addInputs("in")
-                .addLayer("a", pointwise(WIDTH), "in")
-                .addLayer("aNorm", new BatchNormalization(), "a")
-                .addLayer("b", pointwise(WIDTH), "aNorm")
-                .addLayer("bNorm", new BatchNormalization(), "b")
-                .addLayer("c", pointwise(2), "bNorm")
+        return graph(pixels, builder -> builder.addLayer("c", pointwise(2), "bNorm")
                 .addLayer("other", new LocalResponseNormalization(), "aNorm")
                 .addLayer("d", pointwise(2), "other")
-                .addVertex("sum", new ElementWiseVertex(ElementWiseVertex.Op.Add), "c", "d")
-                .addLayer(
-                        "out",
-                        new CnnLossLayer.Builder(LossFunction.MSE)
-                                .activation(Activation.IDENTITY)
-                                .build(),
-                        "sum")
-                .setOutputs("out")
-                .setInputTypes(InputType.convolutional(1, pixels, 2))
-                .build();
+                .addVertex("last", sum(), "c", "d"));
     }
 
     @ParameterizedTest
