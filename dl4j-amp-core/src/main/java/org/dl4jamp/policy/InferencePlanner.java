@@ -194,7 +194,8 @@ public final class InferencePlanner {
         if (!node.isLayer()) {
             return node.vertex().getClass() == ElementWiseVertex.class;
         }
-        return isPlaceable(node) || LayerKinds.family(node.layer()) == LayerFamily.OUTPUT;
+        LayerFamily family = LayerKinds.family(node.layer());
+        return isPlaceable(node) || family == LayerFamily.OUTPUT || family == LayerFamily.LOSS;
     }
 
     /** Returns whether a node is a layer whose output the engine may be told to write to a buffer. */

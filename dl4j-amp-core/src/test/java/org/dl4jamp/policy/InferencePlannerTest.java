@@ -16,6 +16,7 @@ import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.graph.ScaleVertex;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.Convolution3D;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
@@ -37,6 +38,7 @@ import org.nd4j.linalg.activations.impl.ActivationReLU;
 import org.nd4j.linalg.activations.impl.ActivationSoftmax;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 class InferencePlannerTest {
     /**
@@ -595,6 +597,14 @@ class InferencePlannerTest {
         assertEquals(Map.of("c", 0), places(Engine.ABLE, normalized));
         Engine withoutPooling = new Engine(true, Set.of(), Set.of(SubsamplingLayer.class));
         assertEquals(Map.of(), places(withoutPooling, Plans.conv("c"), pooling("p"), Plans.output("out")));
+    }
+
+    @Test
+    void aLayerBeforeALossHasAPlaceIfTheEngineComputesTheLoss() {
+        Layer[] layers = {Plans.conv("c"), new CnnLossLayer.Builder(LossFunction.MSE).build()};
+        assertEquals(Map.of("c", 0), places(Engine.ABLE, layers));
+        Engine withoutLosses = new Engine(true, Set.of(), Set.of(CnnLossLayer.class));
+        assertEquals(Map.of(), places(withoutLosses, layers), "DL4J's own layers may hand their input on");
     }
 
     @Test

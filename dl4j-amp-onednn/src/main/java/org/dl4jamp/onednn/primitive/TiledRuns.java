@@ -110,25 +110,25 @@ record TiledRuns(List<Tape.Run> runs, long tile) {
                 && !isUsed(result, noted.subList(index + 2, noted.size()));
     }
 
-    /** Returns whether runs do anything with a result before one of them overwrites all of it. */
+    /** Returns whether runs read anything of a result before one of them overwrites all of it. */
     private static boolean isUsed(Tape.Argument result, List<Tape.Run> behind) {
         for (Tape.Run run : behind) {
-            boolean overwritten = false;
             for (Tape.Argument argument : run.arguments()) {
-                if (overlap(argument, result)) {
-                    // A kernel with rows reads nothing of what it writes.
-                    overwritten =
-                            rows(run).isPresent() && argument.index() == dnnl.DNNL_ARG_DST && covers(argument, result);
-                    if (!overwritten) {
-                        return true;
-                    }
+                if (overlap(argument, result) && !isWrittenOnly(run, argument)) {
+                    return true;
                 }
             }
-            if (overwritten) {
+            if (run.arguments().stream()
+                    .anyMatch(argument -> isWrittenOnly(run, argument) && covers(argument, result))) {
                 return false;
             }
         }
         return false;
+    }
+
+    /** Returns whether an argument is the result of a kernel with rows, which reads nothing of it. */
+    private static boolean isWrittenOnly(Tape.Run run, Tape.Argument argument) {
+        return rows(run).isPresent() && argument.index() == dnnl.DNNL_ARG_DST;
     }
 
     private static boolean overlap(Tape.Argument one, Tape.Argument other) {
