@@ -165,7 +165,8 @@ public final class ProductKernels implements AutoCloseable {
         private Optional<Kernel> make(long rows) {
             ProductDescriptions<?> part = descriptions.ofRows(rows);
             String name = what + pass.suffix + ", " + rows + " rows at once";
-            return OneDnnContext.make(name, part.task().work(), () -> {
+            // All kernels of a tile share its rows among the same threads: each finds in its cache what it has written.
+            return OneDnnContext.make(name, Work.LARGE, () -> {
                 memory.desc weightsOfAll = descriptions.forward().weights_desc();
                 if (!part.forward().weights_desc().equals(weightsOfAll)) {
                     return Optional.empty();
