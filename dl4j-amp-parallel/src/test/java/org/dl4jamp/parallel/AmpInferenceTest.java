@@ -11,20 +11,27 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.parallelism.ParallelInference;
 import org.deeplearning4j.parallelism.inference.InferenceMode;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.inference.Repetition;
 import org.dl4jamp.onednn.memory.AlignedMemory;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.Sgd;
 
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class AmpInferenceTest {
@@ -175,6 +182,51 @@ class AmpInferenceTest {
             } finally {
                 inference.shutdown();
             }
+        }
+    }
+
+    /** Layers that are wide enough for tiles, see the oneDNN engine's {@code TiledRuns}. */
+    private static MultiLayerNetwork wide() {
+        return Networks.init(Networks.builder(new Sgd(1e-3))
+                .list()
+                .layer(Networks.dense(256, Activation.RELU))
+                .layer(Networks.dense(256, Activation.RELU))
+                .layer(Networks.dense(256, Activation.RELU))
+                .layer(Networks.softmax(4))
+                .setInputType(InputType.feedForward(20))
+                .build());
+    }
+
+    @ParameterizedTest
+    @EnumSource(InferenceMode.class)
+    void replicasRepeatPassesInTiles(InferenceMode mode) throws Exception {
+        int examples = 9001 * Runtime.getRuntime().availableProcessors();
+        MultiLayerNetwork net = wide();
+        List<INDArray> features = new ArrayList<>();
+        List<INDArray> expected = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            features.add(Nd4j.randn(Nd4j.getRandomFactory().getNewRandomInstance(i), examples, 20));
+            expected.add(net.output(features.get(i)));
+        }
+        ParallelInference inference = AmpInference.builder(net)
+                .config(AmpConfig.builder()
+                        .engine("onednn")
+                        .precision(Precision.FLOAT)
+                        .build())
+                .workers(2)
+                .batchLimit(1)
+                .inferenceMode(mode)
+                .build();
+        long before = Repetition.repeated();
+        try {
+            for (int pass = 0; pass < 15; pass++) {
+                INDArray output = inference.output(features.get(pass % 3));
+                double norm = expected.get(pass % 3).norm2Number().doubleValue();
+                assertEquals(0, output.distance2(expected.get(pass % 3)), 1e-5 * norm, "pass " + pass);
+            }
+            assertTrue(Repetition.repeated() > before, "repeated");
+        } finally {
+            inference.shutdown();
         }
     }
 }
