@@ -113,10 +113,9 @@ record TiledRuns(List<Tape.Run> runs, long tile) {
     /** Returns whether runs read anything of a result before one of them overwrites all of it. */
     private static boolean isUsed(Tape.Argument result, List<Tape.Run> behind) {
         for (Tape.Run run : behind) {
-            for (Tape.Argument argument : run.arguments()) {
-                if (overlap(argument, result) && !isWrittenOnly(run, argument)) {
-                    return true;
-                }
+            if (run.arguments().stream()
+                    .anyMatch(argument -> !isWrittenOnly(run, argument) && overlap(argument, result))) {
+                return true;
             }
             if (run.arguments().stream()
                     .anyMatch(argument -> isWrittenOnly(run, argument) && covers(argument, result))) {
