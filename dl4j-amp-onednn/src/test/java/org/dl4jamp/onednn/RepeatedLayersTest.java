@@ -108,13 +108,12 @@ class RepeatedLayersTest {
         return Nd4j.randn(Nd4j.getRandomFactory().getNewRandomInstance(seed + 1), examples, columns);
     }
 
-    private static float[] numbers(INDArray array) {
+    static float[] numbers(INDArray array) {
         return array.castTo(DataType.FLOAT).dup('c').data().asFloat();
     }
 
     /** Returns what a copy that was never run before computes in inference mode. */
-    private static float[] first(
-            MultiLayerNetwork network, Precision precision, Function<MultiLayerNetwork, INDArray> call) {
+    static float[] first(MultiLayerNetwork network, Precision precision, Function<MultiLayerNetwork, INDArray> call) {
         MultiLayerNetwork unused = network.clone();
         try (InferenceMode mode = MixedPrecision.inference(unused, RepeatedPassesTest.config(precision))) {
             return numbers(call.apply(unused));

@@ -161,16 +161,10 @@ class RepeatedLossesTest {
         return each(scored());
     }
 
-    private static float[] numbers(INDArray array) {
-        return array.dup('c').data().asFloat();
-    }
-
-    /** Returns what a copy computes in its first pass, layer by layer. */
-    private static float[] first(MultiLayerNetwork network, Precision precision, INDArray x) {
-        MultiLayerNetwork unused = network.clone();
-        try (InferenceMode mode = MixedPrecision.inference(unused, RepeatedPassesTest.config(precision))) {
-            return numbers(unused.output(x));
-        }
+    /** The numbers of an output have to be those that a copy of the network computes in its first pass. */
+    private static void assertAsFirst(MultiLayerNetwork stock, Precision precision, INDArray x, INDArray output) {
+        float[] expected = RepeatedLayersTest.first(stock, precision, each -> each.output(x));
+        assertArrayEquals(expected, RepeatedLayersTest.numbers(output));
     }
 
     @ParameterizedTest
@@ -187,7 +181,7 @@ class RepeatedLossesTest {
             assertTrue(Repetition.repeated() >= before + 4, "repeated");
             for (int pass = 0; pass < outputs.size(); pass++) {
                 INDArray x = loss.input(pass);
-                assertArrayEquals(first(stock, precision, x), numbers(outputs.get(pass)), "pass " + pass);
+                assertAsFirst(stock, precision, x, outputs.get(pass));
                 Agreement.assertWithin(
                         "stock DL4J", stock.output(x), outputs.get(pass), precision == Precision.FLOAT ? 1e-5 : 0.03);
             }
@@ -210,7 +204,7 @@ class RepeatedLossesTest {
                         network.score(data),
                         expected * (precision == Precision.FLOAT ? 1e-5 : 0.03),
                         "score");
-                assertArrayEquals(first(stock, precision, loss.input(pass)), numbers(output), "pass " + pass);
+                assertAsFirst(stock, precision, loss.input(pass), output);
             }
         }
     }

@@ -185,7 +185,7 @@ class AmpInferenceTest {
         }
     }
 
-    /** Layers that are wide enough for tiles, see the oneDNN engine's {@code TiledRuns}. */
+    /** Layers that the oneDNN engine repeats in tiles of many examples. */
     private static MultiLayerNetwork wide() {
         return Networks.init(Networks.builder(new Sgd(1e-3))
                 .list()
@@ -199,7 +199,7 @@ class AmpInferenceTest {
 
     @ParameterizedTest
     @EnumSource(InferenceMode.class)
-    void replicasRepeatPassesInTiles(InferenceMode mode) throws Exception {
+    void replicasRepeatPassesOfManyExamples(InferenceMode mode) throws Exception {
         int examples = 9001 * Runtime.getRuntime().availableProcessors();
         MultiLayerNetwork net = wide();
         List<INDArray> features = new ArrayList<>();
