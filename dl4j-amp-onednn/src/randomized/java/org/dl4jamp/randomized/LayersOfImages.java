@@ -47,6 +47,10 @@ final class LayersOfImages {
         return type instanceof InputType.InputTypeConvolutional images ? images.getFormat() : CNN2DFormat.NCHW;
     }
 
+    private static long channels(InputType type) {
+        return ((InputType.InputTypeConvolutional) type).getChannels();
+    }
+
     private static int[] pair(Draw draw, int least, int most) {
         return new int[] {draw.between(least, most), draw.between(least, most)};
     }
@@ -180,7 +184,7 @@ final class LayersOfImages {
     }
 
     private static LocalResponseNormalization responseNormalization(Draw draw, InputType type) {
-        int channels = (int) ((InputType.InputTypeConvolutional) type).getChannels();
+        int channels = (int) channels(type);
         return new LocalResponseNormalization.Builder()
                 // Stock DL4J throws at neighbours that are as far away as there are channels.
                 .n(draw.between(0, Math.min(9, 2 * channels - 1)))
@@ -193,9 +197,12 @@ final class LayersOfImages {
                 .build();
     }
 
+    /** Of windows of one number, stock DL4J's gradient of the input of one example is wrong. */
     private static LocallyConnected2D locallyConnected(Draw draw, InputType type) {
+        int[] window = pair(draw, 1, 2);
+        boolean isOneNumber = channels(type) == 1 && window[0] * window[1] == 1;
         return new LocallyConnected2D.Builder()
-                .kernelSize(pair(draw, 1, 2))
+                .kernelSize(isOneNumber ? new int[] {1, 2} : window)
                 .stride(1, 1)
                 .convolutionMode(ConvolutionMode.Truncate)
                 .dataFormat(format(type))

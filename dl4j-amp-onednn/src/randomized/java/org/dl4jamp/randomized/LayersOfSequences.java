@@ -223,9 +223,10 @@ final class LayersOfSequences {
         return builder.activation(Functions.ofAttention(draw)).build();
     }
 
+    /** Of windows of one number, stock DL4J's gradient of the input of one example is wrong. */
     private static LocallyConnected1D locallyConnected(Draw draw, InputType type) {
         return new LocallyConnected1D.Builder()
-                .kernelSize(draw.between(1, 3))
+                .kernelSize(Math.max(draw.between(1, 3), size(type) == 1 ? 2 : 1))
                 .stride(1)
                 .convolutionMode(ConvolutionMode.Truncate)
                 .nOut(draw.between(1, 3))

@@ -62,10 +62,6 @@ final class StockLimits {
         if (scenario.truncates() && NOT_TRUNCATED.contains(name)) {
             return false;
         }
-        // Of one channel and one example its gradient of the input lacks all steps but the first.
-        if (name.equals("locallyConnected1d") && mayShowOneExample(scenario) && channels(type) == 1) {
-            return false;
-        }
         // ND4J throws for one example, and not for the whole batch that micro-batches make.
         if (name.equals("sameDiffLinear") && scenario.makesOtherSteps()) {
             return false;
@@ -111,22 +107,12 @@ final class StockLimits {
                 || !CHANNELS_FIRST_ONLY.contains(name);
     }
 
-    private static boolean mayShowOneExample(Scenario scenario) {
-        return scenario.makesOtherSteps() || scenario.has(Option.EXTERNAL_ERRORS);
-    }
-
-    private static long channels(InputType type) {
-        return type instanceof InputType.InputTypeRecurrent sequence ? sequence.getSize() : 0;
-    }
-
     private static boolean allowImages(String name, InputType.InputTypeConvolutional images, Scenario scenario) {
         return switch (name) {
             // Of one channel ND4J leaves the weights of the second product out.
             case "separable" -> images.getChannels() > 1;
             // Of one channel ND4J throws for one example, and not for the whole batch that micro-batches make.
-            case "depthwise" -> images.getChannels() > 1 || !scenario.makesOtherSteps();
-            // The same, and its gradient of the input of one example is all at the first number.
-            case "locallyConnected" -> images.getChannels() > 1 || !mayShowOneExample(scenario);
+            case "depthwise", "locallyConnected" -> images.getChannels() > 1 || !scenario.makesOtherSteps();
             // It takes rows for channels.
             case "primaryCapsules" -> images.getFormat() == CNN2DFormat.NCHW;
             case "spaceToDepth" -> images.getHeight() % 2 == 0 && images.getWidth() % 2 == 0;
