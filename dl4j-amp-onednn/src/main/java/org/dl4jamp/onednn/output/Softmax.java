@@ -5,6 +5,7 @@ import java.util.function.Supplier;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.softmax_forward;
+import org.dl4jamp.onednn.host.Magnitudes;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.KernelCache;
@@ -20,11 +21,13 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 final class Softmax implements AutoCloseable {
     private final OneDnnContext context;
+    private final IActivation function;
     private final Supplier<String> layer;
     private final KernelCache<Layout, Kernel> kernels = new KernelCache<>(KernelCache.SHAPES);
 
-    private Softmax(OneDnnContext context, Supplier<String> layer) {
+    private Softmax(OneDnnContext context, IActivation function, Supplier<String> layer) {
         this.context = context;
+        this.function = function;
         this.layer = layer;
     }
 
@@ -32,16 +35,21 @@ final class Softmax implements AutoCloseable {
     static Optional<Softmax> of(OneDnnContext context, IActivation activation, Supplier<String> layer) {
         // Subclasses may compute anything.
         return activation.getClass() == ActivationSoftmax.class
-                ? Optional.of(new Softmax(context, layer))
+                ? Optional.of(new Softmax(context, activation, layer))
                 : Optional.empty();
     }
 
     /**
-     * Makes probabilities of sums.
+     * Makes probabilities of sums. Sums that aren't finite are left to ND4J, which makes a row of NaN of them: oneDNN
+     * makes 0 of a sum of -infinity also next to NaN.
      *
      * @param sums {@code [rows, classes]}, FP32, dense
      */
     void run(INDArray sums) {
+        if (!Magnitudes.areFinite(sums)) {
+            sums.assign(function.getActivation(sums.dup(), false));
+            return;
+        }
         Layout layout = Layout.of(sums);
         kernels.get(layout, () -> kernel(layout))
                 .bind(dnnl.DNNL_ARG_SRC, sums)
