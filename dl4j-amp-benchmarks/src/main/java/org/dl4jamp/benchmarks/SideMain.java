@@ -81,6 +81,8 @@ public final class SideMain implements SideJob.Factory {
             }
             case AMP_AUTO -> Dl4jInference.auto(network, features, job.task());
             case AMP_FP32 -> Dl4jInference.amp(network, features, job.task(), Precision.FLOAT);
+            case AMP_FP32_DIRECT -> Dl4jInference.direct(network, features, job.task(), Precision.FLOAT);
+            case AMP_BF16_DIRECT -> Dl4jInference.direct(network, features, job.task(), Precision.BFLOAT16);
             case AMP_BF16 -> Dl4jInference.amp(network, features, job.task(), Precision.BFLOAT16);
             default -> throw hasItsOwn(side);
         };

@@ -22,7 +22,8 @@ final class SideOptions {
                     + " amp-fp32, amp-bf16,"
                     + " pytorch-fp32, pytorch-bf16, floor-fp32, floor-bf16; with --inference also"
                     + " pytorch-bf16-weights and onnxruntime-fp32; of the zoo dl4j-fp32, amp-auto). In training also"
-                    + " amp-fp32-watched and amp-bf16-watched, with listeners that look at each layer.")
+                    + " amp-fp32-watched and amp-bf16-watched, with listeners that look at each layer. With"
+                    + " --inference also amp-fp32-direct and amp-bf16-direct, by InferenceMode.output.")
     private List<String> sideKeys;
 
     @Spec(Spec.Target.MIXEE)

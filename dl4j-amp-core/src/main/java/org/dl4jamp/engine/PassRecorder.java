@@ -21,6 +21,15 @@ public interface PassRecorder {
          */
         boolean repeat(INDArray input, LayerWorkspaceMgr workspaceMgr);
 
+        /** Does the same in a pass without DL4J, in which nobody but the caller gets activations. */
+        boolean repeat(INDArray input);
+
+        /**
+         * Does the same for an input as the network is given it, whose examples may be rows of the same numbers, in C
+         * order.
+         */
+        boolean repeatRows(INDArray input);
+
         @Override
         void close();
     }

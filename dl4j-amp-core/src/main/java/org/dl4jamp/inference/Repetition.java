@@ -1,19 +1,17 @@
 package org.dl4jamp.inference;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.WeakHashMap;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import org.deeplearning4j.nn.api.Layer;
-import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.engine.PassRecorder;
 import org.dl4jamp.layer.RepeatedPart;
+import org.dl4jamp.twin.LayerContext;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -28,216 +26,30 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * <p>To be used by one thread at a time.
  */
 public final class Repetition {
-    /** Passes of one shape before one is noted: the first makes the kernels. */
-    private static final int PASSES_BEFORE = 1;
-
-    /** Passes that have to be repeated, so that it was worth noting and trying the list. */
-    private static final int WORTH = 4;
-
-    private static final int LONGEST_WAIT = 1024;
-
-    /** Lists of one thread that turn out to be incomplete or wrong, before no more are noted. */
-    private static final int FAILURES = 3;
-
-    private static final LongAdder REPEATED = new LongAdder();
-
-    private enum Phase {
-        COMPUTED,
-        NOTED,
-        TRIED,
-        REPEATED
-    }
-
-    /** The passes of one thread. */
-    private final class Passes {
-        private final List<Turn> turns = new ArrayList<>();
-        private Phase phase = Phase.COMPUTED;
-        private int before;
-        /** The weights of the pass that was noted. */
-        private long version;
-
-        private int wait = PASSES_BEFORE;
-        private int repeats;
-        private int failures;
-        private long[] shape = {};
-        /** The next turn of a pass that is repeated or tried; 0 if there is none. */
-        private int next;
-
-        private boolean notes;
-        private PassRecorder.Recording recording;
-        private float[] tried;
-
-        INDArray begin(INDArray given, boolean training, LayerWorkspaceMgr workspaceMgr) {
-            interrupt();
-            if (given == null || failures == FAILURES || training || isMasked() || !isOfOutputs(workspaceMgr)) {
-                return null;
-            }
-            switch (phase) {
-                case COMPUTED -> note(given, workspaceMgr);
-                case REPEATED -> {
-                    return repeat(given, workspaceMgr);
-                }
-                default -> tryOut(given, workspaceMgr);
-            }
-            return null;
-        }
-
-        /** Ends what the pass before has left. */
-        void interrupt() {
-            next = 0;
-            if (notes) {
-                notes = false;
-                recorder.end().ifPresent(PassRecorder.Recording::close);
-                drop();
-            } else if (phase == Phase.TRIED) {
-                drop();
-            }
-        }
-
-        private void note(INDArray given, LayerWorkspaceMgr workspaceMgr) {
-            before = Arrays.equals(shape, given.shape()) ? before + 1 : 1;
-            shape = given.shape();
-            if (before > wait) {
-                turns.clear();
-                version = weights.getAsLong();
-                notes = version >= 0 && recorder.begin(given, workspaceMgr);
-            }
-        }
-
-        private void tryOut(INDArray given, LayerWorkspaceMgr workspaceMgr) {
-            if (!repeats(given, workspaceMgr)) {
-                drop();
-                return;
-            }
-            phase = Phase.TRIED;
-            tried = turns.get(turns.size() - 1).numbers();
-        }
-
-        private INDArray repeat(INDArray given, LayerWorkspaceMgr workspaceMgr) {
-            if (!repeats(given, workspaceMgr)) {
-                drop();
-                return null;
-            }
-            REPEATED.increment();
-            repeats++;
-            next = 1;
-            return turns.get(0).result();
-        }
-
-        private boolean repeats(INDArray given, LayerWorkspaceMgr workspaceMgr) {
-            return weights.getAsLong() == version && recording.repeat(given, workspaceMgr);
-        }
-
-        INDArray goOn(Member member, INDArray given, LayerWorkspaceMgr workspaceMgr) {
-            if (phase != Phase.REPEATED || next == 0) {
-                return null;
-            }
-            Turn turn = turns.get(next);
-            if (turn.member() != member) {
-                // A program calls the layer itself.
-                next = 0;
-                return null;
-            }
-            next = (next + 1) % turns.size();
-            boolean isHandedOn = recorder.isHandedOn(workspaceMgr);
-            if (!isGiven(turn, given)) {
-                next = 0;
-                throw ComputedAlready.withAnother(member.name, "keep the layer in full precision (keepFull)");
-            }
-            // Memory of other results than the last one may be that of later ones.
-            if (!isHandedOn && next > 0) {
-                next = 0;
-                throw ComputedAlready.toKeep(member.name);
-            }
-            return isHandedOn ? turn.result() : workspaceMgr.dup(ArrayType.ACTIVATIONS, turn.result());
-        }
-
-        void computed(Member member, INDArray given, INDArray result, boolean byTwin) {
-            if (notes) {
-                boolean goesOn = byTwin && members.get(turns.size()) == member && recorder.covers(result);
-                if (goesOn) {
-                    // The input of the network isn't kept.
-                    turns.add(new Turn(member, turns.isEmpty() ? null : given, result));
-                }
-                if (!goesOn || turns.size() == members.size()) {
-                    stopNoting();
-                }
-            } else if (phase == Phase.TRIED) {
-                compare(member, given, result, byTwin);
-            }
-        }
-
-        private void stopNoting() {
-            notes = false;
-            recording = recorder.end().orElse(null);
-            if (recording == null || turns.size() < 2) {
-                fail();
-            } else {
-                phase = Phase.NOTED;
-            }
-        }
-
-        // Most are the very object. Some of DL4J's preprocessors make another of the same numbers for each pass.
-        @SuppressWarnings("ReferenceEquality")
-        private boolean isGiven(Turn turn, INDArray given) {
-            return turn.given() == given || recorder.areSame(turn.given(), given);
-        }
-
-        @SuppressWarnings("ReferenceEquality")
-        private void compare(Member member, INDArray given, INDArray result, boolean byTwin) {
-            Turn turn = turns.get(next);
-            boolean same =
-                    byTwin && turn.member() == member && (next == 0 || isGiven(turn, given)) && turn.result() == result;
-            next++;
-            boolean done = next == turns.size();
-            if (!same || (done && !Arrays.equals(tried, turn.numbers()))) {
-                fail();
-            } else if (done) {
-                next = 0;
-                tried = null;
-                phase = Phase.REPEATED;
-            }
-        }
-
-        private void drop() {
-            if (recording != null) {
-                recording.close();
-            }
-            recording = null;
-            turns.clear();
-            tried = null;
-            phase = Phase.COMPUTED;
-            before = 0;
-            next = 0;
-            wait = repeats < WORTH ? Math.min(2 * wait, LONGEST_WAIT) : PASSES_BEFORE;
-            repeats = 0;
-        }
-
-        private void fail() {
-            drop();
-            failures++;
-        }
-    }
-
     /** The part of a layer or vertex. */
-    private final class Member implements RepeatedPart {
+    final class Member implements RepeatedPart {
         private final String name;
 
-        Member(String name) {
+        private Member(String name) {
             this.name = name;
+        }
+
+        String name() {
+            return name;
         }
 
         @Override
         public INDArray repeated(INDArray given, boolean training, LayerWorkspaceMgr workspaceMgr) {
             return this == members.get(0)
-                    ? passes.computeIfAbsent(Thread.currentThread(), thread -> new Passes())
+                    ? passes.computeIfAbsent(
+                                    Thread.currentThread(), thread -> new RepeatedPasses(Repetition.this, recorder))
                             .begin(given, training, workspaceMgr)
                     : ofThread().map(own -> own.goOn(this, given, workspaceMgr)).orElse(null);
         }
 
         @Override
         public void leftToDl4j() {
-            ofThread().ifPresent(Passes::interrupt);
+            ofThread().ifPresent(RepeatedPasses::interrupt);
         }
 
         @Override
@@ -245,7 +57,7 @@ public final class Repetition {
             ofThread().ifPresent(own -> own.computed(this, given, result, byTwin));
         }
 
-        private Optional<Passes> ofThread() {
+        private Optional<RepeatedPasses> ofThread() {
             return Optional.ofNullable(passes.get(Thread.currentThread()));
         }
     }
@@ -255,7 +67,8 @@ public final class Repetition {
     private final LongSupplier weights;
     private final List<Member> members = new ArrayList<>();
     private final List<Layer> masters = new ArrayList<>();
-    private final Map<Thread, Passes> passes = new WeakHashMap<>();
+    private final List<LayerContext.PassCheck> checks = new ArrayList<>();
+    private final Map<Thread, RepeatedPasses> passes = new WeakHashMap<>();
 
     /**
      * @param reachesLast whether passes that hand the first activations on reach the last layer added, and each layer
@@ -271,27 +84,65 @@ public final class Repetition {
 
     /** Returns how many passes were repeated in this process. */
     public static long repeated() {
-        return REPEATED.sum();
+        return RepeatedPasses.repeated();
+    }
+
+    /** Returns how many of them were computed by {@link DirectOutput}. */
+    public static long direct() {
+        return RepeatedPasses.direct();
     }
 
     /**
      * Adds the next layer or vertex of the stretch, in the order in which the network computes.
      *
      * @param master the network's own layer; empty for a vertex
+     * @param check decides which passes are left to DL4J
      */
-    public RepeatedPart add(String name, Optional<Layer> master) {
+    public RepeatedPart add(String name, Optional<Layer> master, LayerContext.PassCheck check) {
         Member member = new Member(name);
+        checks.add(check);
         members.add(member);
         master.ifPresent(masters::add);
         return member;
     }
 
+    /**
+     * Repeats the layers for a program that asks for nothing but the network's output.
+     *
+     * @param takesRows whether images may be given as rows, which DL4J reshapes for the first layer
+     * @return the result of the last one, which the next pass overwrites; empty if DL4J has to go through them this
+     *     time
+     */
+    Optional<INDArray> output(INDArray features, boolean takesRows) {
+        RepeatedPasses own = passes.get(Thread.currentThread());
+        return own == null || isLeftToDl4j(features) ? Optional.empty() : own.output(features, takesRows);
+    }
+
+    /** Each check takes note of it, also for layers behind. Arrays from outside of the engine are the features. */
+    private boolean isLeftToDl4j(INDArray features) {
+        boolean left = false;
+        for (LayerContext.PassCheck check : checks) {
+            left |= check.leavesToDl4j(false, features);
+        }
+        return left;
+    }
+
+    /** Returns the layers and vertices, in the order in which the network computes. */
+    List<Member> members() {
+        return members;
+    }
+
+    /** Returns the version of the weights; negative if some have to be taken over before the next pass. */
+    long version() {
+        return weights.getAsLong();
+    }
+
     /** Returns whether nobody asks for activations of single layers in a pass, or of all of them. */
-    private boolean isOfOutputs(LayerWorkspaceMgr ofFirst) {
+    boolean isOfOutputs(LayerWorkspaceMgr ofFirst) {
         return recorder.isHandedOn(ofFirst) && (reachesLast || NetworkCall.returnsOutputs());
     }
 
-    private boolean isMasked() {
+    boolean isMasked() {
         return masters.stream().anyMatch(master -> master.getMaskArray() != null);
     }
 }

@@ -8,15 +8,15 @@ import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
-import org.deeplearning4j.nn.conf.InputPreProcessor;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
-import org.deeplearning4j.nn.conf.preprocessor.CnnToFeedForwardPreProcessor;
+import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.Engines;
 import org.dl4jamp.engine.VertexRequest;
+import org.dl4jamp.inference.DirectOutput;
 import org.dl4jamp.inference.FoldedGroup;
 import org.dl4jamp.inference.FoldedLayer;
 import org.dl4jamp.inference.OutputPasses;
@@ -27,6 +27,7 @@ import org.dl4jamp.layer.GroupLayer;
 import org.dl4jamp.layer.RepeatedPart;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.Place;
 import org.dl4jamp.policy.FusionGroup;
@@ -39,6 +40,7 @@ import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /** The installation of inference mode. Updater and gradients stay as they are. */
@@ -75,6 +77,8 @@ public final class InferenceInstallation extends Installation {
     private final List<WatchedWeights> weights = new CopyOnWriteArrayList<>();
     /** Layers and vertices that an engine may repeat, by their names. */
     private final Map<String, RepeatedPart.Taker> repeatable = new HashMap<>();
+
+    private Optional<DirectOutput> direct = Optional.empty();
 
     private InferenceInstallation(Object owner, AmpNetwork network, InferencePlan inference) {
         super(network, inference.plan(), new Guard(owner, new Gate()), GradientScale.none(), "InferenceMode.close");
@@ -147,9 +151,29 @@ public final class InferenceInstallation extends Installation {
         List<WatchedWeights> own = List.copyOf(weights);
         session.recorder().ifPresent(recorder -> {
             Repetition repetition = new Repetition(recorder, reachesLast, () -> WatchedWeights.version(own));
-            stretch.forEach(name ->
-                    repeatable.get(name).takePart(repetition.add(name, Optional.ofNullable(masters.get(name)))));
+            stretch.forEach(name -> repeatable
+                    .get(name)
+                    .takePart(repetition.add(name, Optional.ofNullable(masters.get(name)), check(name))));
+            direct = direct(repetition, stretch);
         });
+    }
+
+    /** Returns how passes go without DL4J's loop; empty if they can't, or the network is of a user's class. */
+    private Optional<DirectOutput> direct(Repetition repetition, List<String> stretch) {
+        Class<?> type = network.model().getClass();
+        boolean isOwn = type == MultiLayerNetwork.class || type == ComputationGraph.class;
+        List<NetworkGraph.Node> nodes =
+                network.order().stream().map(network.graph()::node).toList();
+        if (!isOwn || !DirectOutput.suits(nodes, stretch)) {
+            return Optional.empty();
+        }
+        String last = nodes.get(nodes.size() - 1).name();
+        return network.layers().stream()
+                .filter(place -> place.name().equals(last))
+                .map(place -> StandIn.behind(place.current().get()))
+                .filter(TwinLayer.class::isInstance)
+                .map(wrapper -> new DirectOutput(repetition, nodes, (TwinLayer) wrapper))
+                .findFirst();
     }
 
     /** Returns the layers and vertices that can be repeated, from the first one of the network on. */
@@ -160,17 +184,14 @@ public final class InferenceInstallation extends Installation {
             if (node.networkInput()) {
                 continue;
             }
-            boolean goesOn = repeatable.containsKey(name) && (stretch.isEmpty() || keepsNumbers(node.preProcessor()));
+            boolean goesOn = repeatable.containsKey(name)
+                    && (stretch.isEmpty() || DirectOutput.keepsNumbers(node.preProcessor()));
             if (!goesOn) {
                 break;
             }
             stretch.add(name);
         }
         return stretch;
-    }
-
-    private static boolean keepsNumbers(InputPreProcessor before) {
-        return before == null || before.getClass() == CnnToFeedForwardPreProcessor.class;
     }
 
     private Optional<FusionGroup> groupOf(String name) {
@@ -229,6 +250,14 @@ public final class InferenceInstallation extends Installation {
             repeatable.put(place.name(), taker);
         }
         return Optional.of(vertex);
+    }
+
+    /**
+     * Returns the network's output for features, outside of workspaces. Empty if DL4J has to go through the layers this
+     * time.
+     */
+    public Optional<INDArray> output(INDArray features) {
+        return direct.flatMap(passes -> passes.of(features));
     }
 
     /** Has the weights of all layers taken over before they're used the next time. */

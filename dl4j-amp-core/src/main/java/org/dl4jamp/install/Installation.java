@@ -113,6 +113,11 @@ public abstract class Installation {
         return isUntouched(name) ? itself(master, session.casting()) : session.twin(request(name, master));
     }
 
+    /** Returns what decides which passes a layer or vertex leaves to DL4J. */
+    LayerContext.PassCheck check(String name) {
+        return contexts.of(name).check();
+    }
+
     /** Returns the request for the twin of a layer. */
     TwinRequest request(String name, Layer master) {
         PrecisionPlan.Row row = plan.row(name);

@@ -121,6 +121,13 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
      */
     Map<String, INDArray> outputs();
 
+    /**
+     * Returns the network's output for features, in inference.
+     *
+     * @throws AmpException if it has several inputs or outputs
+     */
+    INDArray output(INDArray features);
+
     /** Returns the features of the batch in progress; entries may be null. */
     List<INDArray> features();
 

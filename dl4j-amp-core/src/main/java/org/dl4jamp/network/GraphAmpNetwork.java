@@ -23,6 +23,7 @@ import org.dl4jamp.dl4j.HiddenFields;
 import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.policy.NetworkGraph;
+import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** A ComputationGraph. */
@@ -111,6 +112,16 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
                 .filter(name -> !model.getVertex(name).isInputVertex())
                 .forEach(name -> outputs.put(name, activations.get(name)));
         return outputs;
+    }
+
+    @Override
+    public INDArray output(INDArray features) {
+        if (model.getNumInputArrays() != 1 || model.getNumOutputArrays() != 1) {
+            throw new AmpException("The network has " + model.getNumInputArrays() + " inputs and "
+                    + model.getNumOutputArrays() + " outputs; InferenceMode.output is for networks with one of each."
+                    + " Call the network's own output");
+        }
+        return model.outputSingle(features);
     }
 
     @Override

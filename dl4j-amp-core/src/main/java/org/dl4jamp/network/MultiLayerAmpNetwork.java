@@ -80,6 +80,11 @@ record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
     }
 
     @Override
+    public INDArray output(INDArray features) {
+        return model.output(features);
+    }
+
+    @Override
     public List<INDArray> features() {
         return Arrays.asList(model.getInput());
     }

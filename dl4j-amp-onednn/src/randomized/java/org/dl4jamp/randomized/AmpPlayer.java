@@ -3,6 +3,8 @@ package org.dl4jamp.randomized;
 import java.io.File;
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 import org.dl4jamp.AmpModelSerializer;
 import org.dl4jamp.InferenceMode;
 import org.dl4jamp.MixedPrecision;
@@ -12,6 +14,7 @@ import org.dl4jamp.config.GradientPenalty;
 import org.dl4jamp.config.PartialGroup;
 import org.dl4jamp.listeners.AmpListener;
 import org.dl4jamp.precision.Precision;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Mixed precision, which computes in FP32, on an engine. */
 final class AmpPlayer extends Player {
@@ -117,6 +120,16 @@ final class AmpPlayer extends Player {
         inference.close();
         inference = null;
         enable();
+    }
+
+    @Override
+    Map<String, INDArray> output(Batch batch) {
+        Map<String, INDArray> own = super.output(batch);
+        if (inference == null || own.size() > 1 || batch.features().length > 1) {
+            return own;
+        }
+        INDArray direct = inference.output(batch.copy().features()[0]);
+        return own.keySet().stream().collect(Collectors.toMap(name -> name, name -> direct));
     }
 
     @Override

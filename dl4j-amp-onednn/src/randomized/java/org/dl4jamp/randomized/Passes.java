@@ -35,6 +35,7 @@ final class Passes {
             next = next.rotated();
             player.seen().add(name + " again " + i, player.net().output(next, false, false));
         }
+        player.seen().add(name + " without DL4J", player.output(next.rotated()));
     }
 
     /**

@@ -6,6 +6,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import org.dl4jamp.randomized.Scenario.Step;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
@@ -65,6 +66,11 @@ abstract class Player implements AutoCloseable {
     static void forgetWorkspaces() {
         Nd4j.getMemoryManager().setCurrentWorkspace(null);
         Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
+    }
+
+    /** Returns outputs in inference, by the shortest way that there is. */
+    Map<String, INDArray> output(Batch batch) {
+        return net.output(batch, false, false);
     }
 
     private void observe(String name) {

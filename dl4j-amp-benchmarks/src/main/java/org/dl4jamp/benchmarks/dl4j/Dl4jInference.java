@@ -27,31 +27,41 @@ public final class Dl4jInference implements Inference, OneDnnWorkload {
     private final INDArray features;
     private final List<INDArray> timeSteps;
     private final InferenceMode mode;
+    private final boolean direct;
 
-    private Dl4jInference(NeuralNetwork network, INDArray features, Task task, InferenceMode mode) {
+    private Dl4jInference(NeuralNetwork network, INDArray features, Task task, InferenceMode mode, boolean direct) {
         this.network = network;
         this.features = features;
         this.timeSteps = task == Task.TIME_STEPS ? timeSteps(features) : List.of();
         this.mode = mode;
+        this.direct = direct;
     }
 
     /** Returns the workload in stock DL4J. */
     public static Dl4jInference stock(NeuralNetwork network, INDArray features, Task task) {
-        return new Dl4jInference(network, features, task, null);
+        return new Dl4jInference(network, features, task, null, false);
     }
 
     /** Returns the same network with this project's CPU engine. */
     public static Dl4jInference amp(NeuralNetwork network, INDArray features, Task task, Precision precision) {
-        AmpConfig config = AmpConfig.builder()
+        return new Dl4jInference(network, features, task, mode(network, config(precision)), false);
+    }
+
+    /** Returns the same, called by {@link InferenceMode#output} in place of the network's own method. */
+    public static Dl4jInference direct(NeuralNetwork network, INDArray features, Task task, Precision precision) {
+        return new Dl4jInference(network, features, task, mode(network, config(precision)), true);
+    }
+
+    private static AmpConfig config(Precision precision) {
+        return AmpConfig.builder()
                 .precision(precision)
                 .engine(EngineChoice.MEASURED)
                 .build();
-        return new Dl4jInference(network, features, task, mode(network, config));
     }
 
     /** Returns the same network with what this project chooses for it. */
     public static Dl4jInference auto(NeuralNetwork network, INDArray features, Task task) {
-        return new Dl4jInference(network, features, task, mode(network, AmpConfig.defaults()));
+        return new Dl4jInference(network, features, task, mode(network, AmpConfig.defaults()), false);
     }
 
     private static InferenceMode mode(NeuralNetwork network, AmpConfig config) {
@@ -82,6 +92,9 @@ public final class Dl4jInference implements Inference, OneDnnWorkload {
             MultiLayerNetwork recurrent = (MultiLayerNetwork) network;
             recurrent.rnnClearPreviousState();
             return timeSteps.stream().map(recurrent::rnnTimeStep).toList();
+        }
+        if (direct) {
+            return List.of(mode.output(features));
         }
         return List.of(
                 network instanceof ComputationGraph graph

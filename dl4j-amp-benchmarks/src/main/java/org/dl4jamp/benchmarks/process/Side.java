@@ -18,6 +18,10 @@ public enum Side {
     AMP_FP32("amp-fp32"),
     /** This project's engine onednn in BFLOAT16. */
     AMP_BF16("amp-bf16"),
+    /** AMP_FP32 by InferenceMode's own method in place of the network's, for inference only. */
+    AMP_FP32_DIRECT("amp-fp32-direct"),
+    /** AMP_BF16 by that method. */
+    AMP_BF16_DIRECT("amp-bf16-direct"),
     /** AMP_FP32 with listeners that look for skipped steps, and every ten steps at the numbers of all layers. */
     AMP_FP32_WATCHED("amp-fp32-watched"),
     /** AMP_BF16 with those listeners. */
@@ -74,10 +78,12 @@ public enum Side {
     public Optional<Side> floor() {
         return switch (this) {
             case AMP_AUTO -> Optional.empty();
-            case AMP_BF16, AMP_BF16_WATCHED, PYTORCH_BF16, PYTORCH_BF16_WEIGHTS, FLOOR_BF16 -> Optional.of(FLOOR_BF16);
+            case AMP_BF16, AMP_BF16_DIRECT, AMP_BF16_WATCHED, PYTORCH_BF16, PYTORCH_BF16_WEIGHTS, FLOOR_BF16 ->
+                Optional.of(FLOOR_BF16);
             case DL4J_FP32,
                     DL4J_HELPERS_FP32,
                     AMP_FP32,
+                    AMP_FP32_DIRECT,
                     AMP_FP32_WATCHED,
                     PYTORCH_FP32,
                     ONNX_RUNTIME_FP32,
@@ -92,7 +98,14 @@ public enum Side {
 
     /** Returns the sides that are measured for a task unless others are asked for. */
     public static List<Side> usual(Task task) {
-        return of(task).stream().filter(side -> !side.isWatched()).toList();
+        return of(task).stream()
+                .filter(side -> !side.isWatched() && !side.isDirect())
+                .toList();
+    }
+
+    /** Returns whether it's called by InferenceMode's own method. */
+    private boolean isDirect() {
+        return this == AMP_FP32_DIRECT || this == AMP_BF16_DIRECT;
     }
 
     /** Returns whether it has listeners that look at each layer. */
@@ -102,10 +115,13 @@ public enum Side {
 
     /** Returns whether its layers compute in BFLOAT16 in this JVM. */
     public boolean needsBfloat16() {
-        return this == AMP_BF16 || this == AMP_BF16_WATCHED || this == FLOOR_BF16;
+        return this == AMP_BF16 || this == AMP_BF16_DIRECT || this == AMP_BF16_WATCHED || this == FLOOR_BF16;
     }
 
     private boolean does(Task task) {
+        if (isDirect()) {
+            return task.isInference();
+        }
         return task.isInference() ? !isWatched() : this != PYTORCH_BF16_WEIGHTS && this != ONNX_RUNTIME_FP32;
     }
 

@@ -1,6 +1,7 @@
 package org.dl4jamp.onednn.memory;
 
 import java.util.Arrays;
+import java.util.Optional;
 import org.bytedeco.dnnl.memory;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -109,6 +110,12 @@ public final class Layout {
             rowStride = shape[axis] > 1 ? Math.min(rowStride, strides[axis]) : rowStride;
         }
         return new Layout(type, new long[] {rows, shape[1]}, new long[] {rowStride, strides[1]});
+    }
+
+    /** Returns the same memory with a row for each example; empty if the last axes aren't contiguous, in C order. */
+    public Optional<Layout> asRows() {
+        Layout dense = dense(type, shape);
+        return dense.isSameMemory(this) ? Optional.of(dense(type, shape[0], length() / shape[0])) : Optional.empty();
     }
 
     /** Returns shape and order in memory, of another type. */

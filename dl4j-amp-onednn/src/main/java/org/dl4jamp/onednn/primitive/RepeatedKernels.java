@@ -43,6 +43,9 @@ final class RepeatedKernels implements PassRecorder.Recording {
 
     private final NavigableMap<Long, INDArray> own;
     private final Layout layout;
+    /** The layout of the same numbers as rows. */
+    private final Optional<Layout> rows;
+
     private final Place input;
     private final Optional<String> workspace;
     private final long changes;
@@ -61,6 +64,7 @@ final class RepeatedKernels implements PassRecorder.Recording {
     RepeatedKernels(Tape tape, List<Tape.Run> noted, INDArray features, Optional<String> workspace) {
         this.tape = tape;
         this.layout = Layout.of(features);
+        this.rows = layout.asRows();
         this.input =
                 new Place(null, Workspaces.address(features), Place.of(features).bytes());
         this.workspace = workspace;
@@ -146,13 +150,25 @@ final class RepeatedKernels implements PassRecorder.Recording {
 
     @Override
     public boolean repeat(INDArray features, LayerWorkspaceMgr workspaceMgr) {
-        boolean isAsNoted = !closed
-                && changes == tape.changes()
-                && threads == Work.threads()
-                && ActivationMemory.closesEarly(workspaceMgr)
+        return ActivationMemory.closesEarly(workspaceMgr)
                 && ActivationMemory.required(workspaceMgr).equals(workspace)
-                && layout.isThatOf(features);
-        if (!isAsNoted) {
+                && repeat(features);
+    }
+
+    @Override
+    public boolean repeat(INDArray features) {
+        return layout.isThatOf(features) && run(features);
+    }
+
+    @Override
+    public boolean repeatRows(INDArray features) {
+        return (layout.isThatOf(features)
+                        || rows.filter(of -> of.isThatOf(features)).isPresent())
+                && run(features);
+    }
+
+    private boolean run(INDArray features) {
+        if (closed || changes != tape.changes() || threads != Work.threads()) {
             return false;
         }
         this.given = Workspaces.address(features);
