@@ -10,7 +10,7 @@ import org.nd4j.linalg.learning.config.Adam;
 
 /**
  * A trained network that only infers: its weights are rounded once, and batch normalization is folded into the
- * convolution.
+ * convolution. Its mode computes outputs without DL4J's loop over layers.
  */
 final class Inference implements Example {
     @Override
@@ -25,7 +25,7 @@ final class Inference implements Example {
         boolean refused = false;
         try (InferenceMode mode = MixedPrecision.inference(net, settings.build())) {
             report.say(mode.plan().toString());
-            probabilities = net.output(images);
+            probabilities = mode.output(images);
             accuracy = DigitsTask.accuracy(net);
             try {
                 net.fit(DigitsTask.others());

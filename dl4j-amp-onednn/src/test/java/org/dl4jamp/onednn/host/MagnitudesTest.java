@@ -15,6 +15,7 @@ import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
@@ -31,6 +32,22 @@ class MagnitudesTest {
             float[] bad = {Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY};
             array.putScalar(random.nextInt(2 * pairs), bad[random.nextInt(3)]);
             assertFalse(Double.isFinite(Magnitudes.largest(array).orElseThrow()));
+        }
+    }
+
+    /** Few numbers are read in another way than many. */
+    @Property(tries = 60)
+    void aPartOfAnArrayHasTheLargestOfItsOwnNumbers(
+            @ForAll long seed, @ForAll @IntRange(min = 1, max = 1100) int rows) {
+        Nd4j.getRandom().setSeed(seed);
+        int first = new Random(seed).nextInt(3);
+        try (MemoryWorkspace open = Nd4j.getWorkspaceManager().getAndActivateWorkspace("magnitudes")) {
+            INDArray whole = Nd4j.randn(DataType.FLOAT, rows + 3L, 2).muli(100);
+            INDArray part = whole.get(NDArrayIndex.interval(first, first + rows));
+            assertEquals(
+                    part.amaxNumber().floatValue(), Magnitudes.largest(part).orElseThrow());
+            part.putScalar(rows - 1, 1, Float.NaN);
+            assertTrue(Double.isNaN(Magnitudes.largest(part).orElseThrow()));
         }
     }
 
