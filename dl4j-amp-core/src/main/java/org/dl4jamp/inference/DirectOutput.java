@@ -20,6 +20,10 @@ public final class DirectOutput {
     private final boolean takesRows;
     private final InputPreProcessor beforeLast;
     private final TwinLayer last;
+    /** Images that were reshaped last, and the same memory as rows; null if there are none. */
+    private INDArray inRows;
+
+    private INDArray rows;
 
     /**
      * @param layers that are repeated
@@ -75,6 +79,39 @@ public final class DirectOutput {
         }
     }
 
+    /**
+     * Returns images as rows. DL4J's preprocessor copies images of one position, though they are rows in memory
+     * already. The list of a thread hands on the same array in each pass.
+     */
+    // It's about the memory of the very array.
+    @SuppressWarnings("ReferenceEquality")
+    private INDArray rows(INDArray images, LayerWorkspaceMgr workspaceMgr) {
+        if (images == inRows) {
+            return rows;
+        }
+        if (!isDense(images)) {
+            return beforeLast.preProcess(images, (int) images.size(0), workspaceMgr);
+        }
+        INDArray reshaped = images.reshape('c', images.size(0), images.length() / images.size(0));
+        if (reshaped.data() == images.data()) {
+            inRows = images;
+            rows = reshaped;
+        }
+        return reshaped;
+    }
+
+    /** Returns whether an array's numbers are in order {@code c}, strides of axes with one element aside. */
+    private static boolean isDense(INDArray array) {
+        long stride = 1;
+        for (int axis = array.rank() - 1; axis >= 0; axis--) {
+            if (array.size(axis) > 1 && array.stride(axis) != stride) {
+                return false;
+            }
+            stride *= array.size(axis);
+        }
+        return true;
+    }
+
     private INDArray finish(INDArray handed) {
         LayerWorkspaceMgr workspaceMgr = LayerWorkspaceMgr.noWorkspaces();
         if (handed.isAttached()) {
@@ -82,10 +119,8 @@ public final class DirectOutput {
             workspaceMgr.setNoLeverageOverride(
                     handed.data().getParentWorkspace().getId());
         }
-        INDArray given =
-                beforeLast == null ? handed : beforeLast.preProcess(handed, (int) handed.size(0), workspaceMgr);
         try {
-            return last.activate(given, false, workspaceMgr);
+            return last.activate(beforeLast == null ? handed : rows(handed, workspaceMgr), false, workspaceMgr);
         } finally {
             last.clear();
         }
