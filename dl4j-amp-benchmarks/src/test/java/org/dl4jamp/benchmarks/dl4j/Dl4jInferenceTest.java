@@ -28,6 +28,8 @@ class Dl4jInferenceTest {
      */
     private static final double BFLOAT16 = 0.05;
 
+    private static final int PASSES_UNTIL_REPEATED = 3;
+
     @ParameterizedTest
     @MethodSource("org.dl4jamp.benchmarks.cases.TinyCases#inference")
     void inferenceModeComputesWhatStockDl4jDoes(BenchmarkCase benchmark) {
@@ -42,6 +44,11 @@ class Dl4jInferenceTest {
                 expected,
                 Dl4jInference.amp(network(benchmark), features, benchmark.inference(), HalfPrecision.precision()),
                 BFLOAT16);
+        Inference direct = Dl4jInference.direct(network(benchmark), features, benchmark.inference(), Precision.FLOAT);
+        for (int i = 0; i < PASSES_UNTIL_REPEATED; i++) {
+            direct.pass();
+        }
+        assertClose(expected, direct, 1e-4);
     }
 
     private static void assertClose(float[] expected, Inference inference, double tolerance) {
