@@ -115,7 +115,7 @@ public final class InferenceMode implements AutoCloseable {
      * networks and single examples take less time, because no code of DL4J's goes from layer to layer.
      *
      * <p>It's done where a MultiLayerNetwork or ComputationGraph of DL4J's own class is computed by the engine
-     * {@code onednn} as a whole, from the third pass of a shape on. All other passes are the network's own.
+     * {@code onednn} as a whole, from the fourth pass of a shape on. All other passes are the network's own.
      *
      * @param features of a minibatch, as the network takes them
      * @throws AmpException if the mode is closed, or the network has several inputs or outputs
