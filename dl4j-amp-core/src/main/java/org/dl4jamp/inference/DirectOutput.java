@@ -89,27 +89,13 @@ public final class DirectOutput {
         if (images == inRows) {
             return rows;
         }
-        if (!isDense(images)) {
+        INDArray reshaped = images.reshape('c', images.size(0), images.length() / images.size(0));
+        if (reshaped.data() != images.data()) {
             return beforeLast.preProcess(images, (int) images.size(0), workspaceMgr);
         }
-        INDArray reshaped = images.reshape('c', images.size(0), images.length() / images.size(0));
-        if (reshaped.data() == images.data()) {
-            inRows = images;
-            rows = reshaped;
-        }
+        inRows = images;
+        rows = reshaped;
         return reshaped;
-    }
-
-    /** Returns whether an array's numbers are in order {@code c}, strides of axes with one element aside. */
-    private static boolean isDense(INDArray array) {
-        long stride = 1;
-        for (int axis = array.rank() - 1; axis >= 0; axis--) {
-            if (array.size(axis) > 1 && array.stride(axis) != stride) {
-                return false;
-            }
-            stride *= array.size(axis);
-        }
-        return true;
     }
 
     private INDArray finish(INDArray handed) {
