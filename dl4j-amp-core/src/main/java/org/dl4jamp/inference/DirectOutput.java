@@ -90,7 +90,9 @@ public final class DirectOutput {
             return rows;
         }
         INDArray reshaped = images.reshape('c', images.size(0), images.length() / images.size(0));
-        if (reshaped.data() != images.data()) {
+        boolean isInPlace = reshaped.offset() == images.offset()
+                && reshaped.data().platformAddress() == images.data().platformAddress();
+        if (!isInPlace) {
             return beforeLast.preProcess(images, (int) images.size(0), workspaceMgr);
         }
         inRows = images;
