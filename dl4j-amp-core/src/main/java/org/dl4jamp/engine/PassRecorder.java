@@ -21,14 +21,12 @@ public interface PassRecorder {
          */
         boolean repeat(INDArray input, LayerWorkspaceMgr workspaceMgr);
 
-        /** Does the same in a pass without DL4J, in which nobody but the caller gets activations. */
-        boolean repeat(INDArray input);
-
         /**
-         * Does the same for an input as the network is given it, whose examples may be rows of the same numbers, in C
-         * order.
+         * Does the same in a pass without DL4J, in which nobody but the caller gets activations.
+         *
+         * @param takesRows whether each example may be a row of the same numbers, in order {@code c}
          */
-        boolean repeatRows(INDArray input);
+        boolean repeat(INDArray input, boolean takesRows);
 
         @Override
         void close();

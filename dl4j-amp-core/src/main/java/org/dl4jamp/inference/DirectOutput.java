@@ -18,12 +18,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 public final class DirectOutput {
     private final Repetition layers;
     private final boolean takesRows;
-    private final InputPreProcessor beforeLast;
+    private final boolean lastTakesRows;
     private final TwinLayer last;
-    /** Images that were reshaped last, and the same memory as rows; null if there are none. */
-    private INDArray inRows;
-
-    private INDArray rows;
 
     /**
      * @param layers that are repeated
@@ -33,7 +29,7 @@ public final class DirectOutput {
     public DirectOutput(Repetition layers, List<NetworkGraph.Node> nodes, TwinLayer last) {
         this.layers = layers;
         this.takesRows = nodes.get(1).preProcessor() != null;
-        this.beforeLast = nodes.get(nodes.size() - 1).preProcessor();
+        this.lastTakesRows = nodes.get(nodes.size() - 1).preProcessor() != null;
         this.last = last;
     }
 
@@ -79,27 +75,6 @@ public final class DirectOutput {
         }
     }
 
-    /**
-     * Returns images as rows. DL4J's preprocessor copies images of one position, though they are rows in memory
-     * already. The list of a thread hands on the same array in each pass.
-     */
-    // It's about the memory of the very array.
-    @SuppressWarnings("ReferenceEquality")
-    private INDArray rows(INDArray images, LayerWorkspaceMgr workspaceMgr) {
-        if (images == inRows) {
-            return rows;
-        }
-        INDArray reshaped = images.reshape('c', images.size(0), images.length() / images.size(0));
-        boolean isInPlace = reshaped.offset() == images.offset()
-                && reshaped.data().platformAddress() == images.data().platformAddress();
-        if (!isInPlace) {
-            return beforeLast.preProcess(images, (int) images.size(0), workspaceMgr);
-        }
-        inRows = images;
-        rows = reshaped;
-        return reshaped;
-    }
-
     private INDArray finish(INDArray handed) {
         LayerWorkspaceMgr workspaceMgr = LayerWorkspaceMgr.noWorkspaces();
         if (handed.isAttached()) {
@@ -107,8 +82,10 @@ public final class DirectOutput {
             workspaceMgr.setNoLeverageOverride(
                     handed.data().getParentWorkspace().getId());
         }
+        // DL4J's preprocessor copies images of one position, though they are rows in memory already.
+        INDArray given = lastTakesRows ? handed.reshape('c', handed.size(0), handed.length() / handed.size(0)) : handed;
         try {
-            return last.activate(beforeLast == null ? handed : rows(handed, workspaceMgr), false, workspaceMgr);
+            return last.activate(given, false, workspaceMgr);
         } finally {
             last.clear();
         }

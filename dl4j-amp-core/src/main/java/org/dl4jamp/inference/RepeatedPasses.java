@@ -138,8 +138,7 @@ final class RepeatedPasses {
         if (phase != Phase.REPEATED || turns.size() < repetition.members().size() || repetition.isMasked()) {
             return Optional.empty();
         }
-        boolean isCurrent = repetition.version() == version;
-        if (!isCurrent || !(takesRows ? recording.repeatRows(features) : recording.repeat(features))) {
+        if (repetition.version() != version || !recording.repeat(features, takesRows)) {
             // Not dropped: the network's own pass, which follows, decides that.
             return Optional.empty();
         }

@@ -112,7 +112,7 @@ public final class Layout {
         return new Layout(type, new long[] {rows, shape[1]}, new long[] {rowStride, strides[1]});
     }
 
-    /** Returns the same memory with a row for each example; empty if the last axes aren't contiguous, in C order. */
+    /** Returns the same memory with a row for each example; empty if it isn't {@link #dense}. */
     public Optional<Layout> asRows() {
         Layout dense = dense(type, shape);
         return dense.isSameMemory(this) ? Optional.of(dense(type, shape[0], length() / shape[0])) : Optional.empty();

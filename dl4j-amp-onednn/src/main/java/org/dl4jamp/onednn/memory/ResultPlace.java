@@ -12,17 +12,16 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * @param reordered whether DL4J's own code reads the result, for which it's copied to order {@code c}
  */
 public record ResultPlace(ActivationMemory memory, int number, boolean reordered) {
-    /**
-     * Returns an array for the result, its channels as the second axis and last in memory. Images of one position have
-     * the strides of order {@code c}: DL4J's preprocessors would copy others.
-     */
+    /** Returns an array for the result, its channels as the second axis and last in memory. */
     public INDArray channelsLast(DataType type, LayerWorkspaceMgr workspaceMgr, long... shape) {
         Layout layout = Layout.channelsLast(type, shape);
-        Layout dense = Layout.dense(type, shape);
-        if (dense.isSameMemory(layout)) {
-            return memory.array(number, dense, workspaceMgr);
+        if (!reordered) {
+            return memory.array(number, layout, workspaceMgr);
         }
-        return reordered ? memory.passing(layout, workspaceMgr) : memory.array(number, layout, workspaceMgr);
+        Layout dense = Layout.dense(type, shape);
+        return dense.isSameMemory(layout)
+                ? memory.array(number, dense, workspaceMgr)
+                : memory.passing(layout, workspaceMgr);
     }
 
     /** Returns an array for a copy of the result in order {@code c}. */

@@ -152,23 +152,18 @@ final class RepeatedKernels implements PassRecorder.Recording {
     public boolean repeat(INDArray features, LayerWorkspaceMgr workspaceMgr) {
         return ActivationMemory.closesEarly(workspaceMgr)
                 && ActivationMemory.required(workspaceMgr).equals(workspace)
-                && repeat(features);
+                && repeat(features, false);
     }
 
     @Override
-    public boolean repeat(INDArray features) {
-        return layout.isThatOf(features) && run(features);
-    }
-
-    @Override
-    public boolean repeatRows(INDArray features) {
-        return (layout.isThatOf(features)
-                        || rows.filter(of -> of.isThatOf(features)).isPresent())
-                && run(features);
-    }
-
-    private boolean run(INDArray features) {
-        if (closed || changes != tape.changes() || threads != Work.threads()) {
+    public boolean repeat(INDArray features, boolean takesRows) {
+        boolean isAsNoted = !closed
+                && changes == tape.changes()
+                && threads == Work.threads()
+                && (layout.isThatOf(features)
+                        || (takesRows
+                                && rows.filter(of -> of.isThatOf(features)).isPresent()));
+        if (!isAsNoted) {
             return false;
         }
         this.given = Workspaces.address(features);
