@@ -118,44 +118,46 @@ final class InferringLstm implements AutoCloseable {
      * whole minibatch.
      *
      * @param x {@code [steps, minibatch, nIn]}
-     * @param before the state before the first time step, FP32 and row by row
+     * @param before the state before the first time step, row by row
      * @param outputs where the outputs go: {@code [steps, minibatch, units]}
-     * @param after where the state after the last time step goes, FP32 and row by row, in other memory than that
-     *     before; null if unused
+     * @param after where the state after the last time step goes, row by row, in other memory than that before, and
+     *     also rounded if the outputs are; null if unused
      */
     void run(INDArray x, RecurrentState before, INDArray outputs, RecurrentState after) {
         long free = context.staging().address();
         SequenceShape all = examples.all();
         forward.bind(dnnl.DNNL_ARG_SRC_LAYER, Slab.of(x).plus(examples.first() * all.nIn()))
-                .bind(dnnl.DNNL_ARG_SRC_ITER, outputBefore(before.output(), free))
+                .bind(dnnl.DNNL_ARG_SRC_ITER, outputBefore(before, free))
                 .bind(dnnl.DNNL_ARG_SRC_ITER_C, rowsOrZeros(before.memory(), free + stateBytes()))
                 .bind(dnnl.DNNL_ARG_DST_LAYER, Slab.of(outputs).plus(examples.first() * all.units()));
-        Place last = Place.kept(free + 2 * stateBytes());
         if (after == null) {
-            forward.bind(dnnl.DNNL_ARG_DST_ITER, last)
+            forward.bind(dnnl.DNNL_ARG_DST_ITER, Place.kept(free + 2 * stateBytes()))
                     .bind(dnnl.DNNL_ARG_DST_ITER_C, Place.kept(free + 3 * stateBytes()))
                     .run();
             return;
         }
-        Place lastRows = rows(after.output());
-        forward.bind(dnnl.DNNL_ARG_DST_ITER, rounds ? last : lastRows)
+        Place last = rows(rounds ? after.rounded() : after.output());
+        forward.bind(dnnl.DNNL_ARG_DST_ITER, last)
                 .bind(dnnl.DNNL_ARG_DST_ITER_C, rows(after.memory()))
                 .run();
         if (rounds) {
-            widen.copy(last, lastRows);
+            widen.copy(last, rows(after.output()));
         }
     }
 
-    private Place outputBefore(INDArray output, long free) {
-        if (output == null || !rounds) {
-            return rowsOrZeros(output, free);
+    private Place outputBefore(RecurrentState before, long free) {
+        if (before.output() == null || !rounds) {
+            return rowsOrZeros(before.output(), free);
+        }
+        if (before.rounded() != null) {
+            return rows(before.rounded());
         }
         Place rounded = Place.kept(free);
-        round.copy(rows(output), rounded);
+        round.copy(rows(before.output()), rounded);
         return rounded;
     }
 
-    /** Returns the place of these examples in FP32 numbers, or of zeros that are written to free memory. */
+    /** Returns the place of these examples in an array, or of zeros that are written to free memory. */
     private Place rowsOrZeros(INDArray state, long free) {
         if (state != null) {
             return rows(state);

@@ -15,4 +15,13 @@ public interface LastState {
     default Optional<RecurrentState> room() {
         return Optional.empty();
     }
+
+    /**
+     * Returns the state before the sequence with what is known of its numbers in the layer's type.
+     *
+     * @param before the FP32 arrays, which a program may have changed
+     */
+    default RecurrentState known(RecurrentState before) {
+        return before;
+    }
 }

@@ -28,6 +28,7 @@ final class LstmParts implements AutoCloseable {
     private static final double LEAST_OPERATIONS = 1L << 29;
 
     private final OneDnnContext context;
+    private final DataType type;
     private final SequenceShape shape;
     private final List<InferringLstm> parts;
 
@@ -40,6 +41,7 @@ final class LstmParts implements AutoCloseable {
             LstmInference.Weights weights,
             int count) {
         this.context = context;
+        this.type = type;
         this.shape = shape;
         this.parts = count == 1
                 ? List.of(InferringLstm.make(
@@ -81,8 +83,10 @@ final class LstmParts implements AutoCloseable {
      */
     void run(
             INDArray x, RecurrentParameters parameters, RecurrentState initial, INDArray outputs, LastState lastState) {
-        RecurrentState before = new RecurrentState(rows(initial.output()), rows(initial.memory()));
-        RecurrentState after = lastState == null ? null : lastState.room().orElseGet(this::state);
+        RecurrentState known = lastState == null ? initial : lastState.known(initial);
+        RecurrentState before = new RecurrentState(rows(known.output()), rows(known.memory()), known.rounded());
+        RecurrentState after =
+                lastState == null ? null : withRounded(lastState.room().orElseGet(this::state));
         // All parts share the copies of weights, which a first pass makes.
         parts.forEach(part -> part.take(parameters));
         if (parts.size() == 1) {
@@ -99,16 +103,19 @@ final class LstmParts implements AutoCloseable {
     }
 
     private RecurrentState state() {
-        return new RecurrentState(stateArray(), stateArray());
+        return new RecurrentState(stateArray(DataType.FLOAT), stateArray(DataType.FLOAT));
     }
 
-    private INDArray stateArray() {
+    /** Returns a state with an array for its output in the layer's type, if that isn't FP32. */
+    private RecurrentState withRounded(RecurrentState state) {
+        return type == DataType.FLOAT || state.rounded() != null
+                ? state
+                : new RecurrentState(state.output(), state.memory(), stateArray(type));
+    }
+
+    private INDArray stateArray(DataType of) {
         return Workspaces.dense(
-                LayerWorkspaceMgr.noWorkspaces(),
-                ArrayType.ACTIVATIONS,
-                DataType.FLOAT,
-                shape.minibatch(),
-                shape.units());
+                LayerWorkspaceMgr.noWorkspaces(), ArrayType.ACTIVATIONS, of, shape.minibatch(), shape.units());
     }
 
     /** Returns the numbers of an array that a program may have set, in FP32 and row by row; null of null. */

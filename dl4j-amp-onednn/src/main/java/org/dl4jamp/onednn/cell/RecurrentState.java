@@ -10,9 +10,14 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  *
  * @param output h, {@code [minibatch, units]}; null for zeros
  * @param memory c of an LSTM, {@code [minibatch, units]}; null for zeros
+ * @param rounded the numbers of h in the layer's type, if that isn't FP32 and they are there; otherwise null
  */
-public record RecurrentState(INDArray output, INDArray memory) {
+public record RecurrentState(INDArray output, INDArray memory, INDArray rounded) {
     public static final RecurrentState ZERO = new RecurrentState(null, null);
+
+    public RecurrentState(INDArray output, INDArray memory) {
+        this(output, memory, null);
+    }
 
     /** Returns the state in one of the maps of DL4J's layers, for a time step to begin with. */
     public static RecurrentState in(Map<String, INDArray> state) {
@@ -28,12 +33,12 @@ public record RecurrentState(INDArray output, INDArray memory) {
         }
     }
 
-    /** Returns whether it's made of the very same arrays. */
+    /** Returns whether its FP32 arrays are the very same. */
     public boolean isSameAs(RecurrentState other) {
         return output == other.output && memory == other.memory;
     }
 
-    /** Returns whether it's made of arrays that have the shapes of another's. */
+    /** Returns whether its FP32 arrays have the shapes of another's. */
     public boolean hasShapesOf(RecurrentState other) {
         return output != null && haveOneShape(output, other.output) && haveOneShape(memory, other.memory);
     }

@@ -169,7 +169,7 @@ final class RecurrentPasses implements AutoCloseable {
             if (state.memory() != null) {
                 copy(state.memory(), room.get().memory());
             }
-            return room.get();
+            return new RecurrentState(room.get().output(), room.get().memory());
         }
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             return new RecurrentState(

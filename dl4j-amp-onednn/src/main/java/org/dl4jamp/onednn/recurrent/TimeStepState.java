@@ -44,6 +44,12 @@ final class TimeStepState implements LastState {
                 : Optional.empty();
     }
 
+    @Override
+    public RecurrentState known(RecurrentState before) {
+        noteReading();
+        return before.isSameAs(unseen) ? unseen : before;
+    }
+
     /** Takes note of whether a program has read the arrays in the map, which it may keep. */
     private void noteReading() {
         if (SharedState.wasRead(map.get())) {

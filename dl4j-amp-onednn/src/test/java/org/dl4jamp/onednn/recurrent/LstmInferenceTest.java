@@ -145,6 +145,53 @@ class LstmInferenceTest {
         }
     }
 
+    /** Where nobody reads the state, the next step begins with what the last one has rounded. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Cell.class,
+            names = {"LSTM", "GRAVES_LSTM"})
+    void whetherAProgramReadsTheStateChangesNoNumber(Cell cell) {
+        BaseRecurrentLayer conf = cell.layer(9, 21, RNNFormat.NCW);
+        INDArray params = params(new Random(5), conf);
+        for (DataType type : Types.here()) {
+            RecurrentLayer dl4j = (RecurrentLayer) SingleLayer.dl4j(conf, params);
+            double bound = 2 * Agreement.rounding(type) + FLOAT_ERROR;
+            try (EngineSession session = session();
+                    EngineSession other = session()) {
+                RecurrentLayer reading = (RecurrentLayer)
+                        Layers.twin(session, conf, params, type).twin().compute();
+                RecurrentLayer twin = (RecurrentLayer)
+                        Layers.twin(other, conf, params, type).twin().compute();
+                for (int t = 0; t < 16; t++) {
+                    INDArray input = gaussian(new Random(t), 1, 5, 9, t % 6 == 5 ? 3 : 1);
+                    for (RecurrentLayer one : List.of(dl4j, reading, twin)) {
+                        change(one, t);
+                    }
+                    INDArray expected = reading.rnnTimeStep(input.castTo(type), NONE);
+                    INDArray actual = twin.rnnTimeStep(input.castTo(type), NONE);
+                    assertEquals(expected, actual, type + ", step " + t);
+                    Agreement.assertWithin("step " + t, dl4j.rnnTimeStep(input, NONE), actual, bound);
+                    assertEquals(2, reading.rnnGetPreviousState().size());
+                }
+                assertEquals(reading.rnnGetPreviousState(), twin.rnnGetPreviousState());
+            }
+        }
+    }
+
+    /** Does what a program may do to a layer between two time steps. */
+    private static void change(RecurrentLayer layer, int step) {
+        switch (step) {
+            case 3 -> layer.rnnGetPreviousState().get("prevAct").muli(-1);
+            case 7 ->
+                layer.rnnSetPreviousState(Map.of(
+                        "prevAct", gaussian(new Random(6), 1, 5, 21), "prevMem", gaussian(new Random(7), 1, 5, 21)));
+            case 9 -> layer.setMaskArray(Nd4j.createFromArray(new float[][] {{1}, {0}, {1}, {1}, {0}}));
+            case 10 -> layer.setMaskArray(null);
+            case 13 -> layer.rnnClearPreviousState();
+            default -> {}
+        }
+    }
+
     @ParameterizedTest
     @EnumSource(
             value = Cell.class,

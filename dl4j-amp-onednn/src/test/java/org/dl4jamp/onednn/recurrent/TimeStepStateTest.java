@@ -102,6 +102,40 @@ class TimeStepStateTest {
         assertEquals(false, state.room().isPresent());
     }
 
+    /** Returns what is known of the state in the map. */
+    private INDArray rounded() {
+        return state.known(RecurrentState.in(map)).rounded();
+    }
+
+    @Test
+    void roundedNumbersAreKnownUntilAProgramReadsOrSetsTheState() {
+        assertEquals(null, rounded());
+        RecurrentState first = madeWithRounded();
+        state.take(first);
+        assertSame(first.rounded(), rounded());
+        state.take(made());
+        assertEquals(null, rounded(), "they weren't made");
+
+        RecurrentState read = madeWithRounded();
+        state.take(read);
+        map.get("prevAct");
+        assertEquals(null, rounded());
+        assertEquals(null, rounded(), "a program may have kept it");
+
+        state.take(madeWithRounded());
+        map.put("prevAct", gaussian(random, 1, 2, 3));
+        assertEquals(null, rounded());
+
+        state.take(madeWithRounded());
+        map.clear();
+        assertEquals(null, rounded());
+    }
+
+    private RecurrentState madeWithRounded() {
+        RecurrentState made = made();
+        return new RecurrentState(made.output(), made.memory(), made.output().castTo(DataType.BFLOAT16));
+    }
+
     private static BaseRecurrentLayer layer(String kind) {
         return kind.equals("lstm")
                 ? new LSTM.Builder().nIn(9).nOut(21).activation(Activation.TANH).build()
