@@ -70,11 +70,12 @@ public final class Dl4jInference implements Inference, OneDnnWorkload {
                 : MixedPrecision.inference((MultiLayerNetwork) network, config);
     }
 
+    /** Returns arrays {@code [minibatch, nIn, 1]}. DL4J makes such arrays of {@code [minibatch, nIn]} in each call. */
     private static List<INDArray> timeSteps(INDArray sequences) {
         List<INDArray> steps = new ArrayList<>();
         for (int step = 0; step < sequences.size(2); step++) {
             steps.add(sequences
-                    .get(NDArrayIndex.all(), NDArrayIndex.all(), NDArrayIndex.point(step))
+                    .get(NDArrayIndex.all(), NDArrayIndex.all(), NDArrayIndex.interval(step, step + 1))
                     .dup('c'));
         }
         return steps;
@@ -106,7 +107,7 @@ public final class Dl4jInference implements Inference, OneDnnWorkload {
     public float[] outputs() {
         List<INDArray> inferred = infer();
         INDArray sequencesLast =
-                timeSteps.isEmpty() ? inferred.get(0) : Nd4j.stack(2, inferred.toArray(INDArray[]::new));
+                timeSteps.isEmpty() ? inferred.get(0) : Nd4j.concat(2, inferred.toArray(INDArray[]::new));
         return BlueprintBuilder.timeBeforeFeatures(sequencesLast).values();
     }
 
