@@ -13,7 +13,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * Passes without DL4J's loop over layers: all layers but the last one are repeated, and the last one is called. The
- * loop takes up to a fifth of the time of a small network.
+ * loop takes up to a quarter of the time of a small network.
  */
 public final class DirectOutput {
     private final Repetition layers;
