@@ -16,12 +16,8 @@ public interface LastState {
         return Optional.empty();
     }
 
-    /**
-     * Returns the state before the sequence with what is known of its numbers in the layer's type.
-     *
-     * @param before the FP32 arrays, which a program may have changed
-     */
-    default RecurrentState known(RecurrentState before) {
+    /** Returns the state before the sequence, with its rounded numbers if these are known. */
+    default RecurrentState withRounded(RecurrentState before) {
         return before;
     }
 }

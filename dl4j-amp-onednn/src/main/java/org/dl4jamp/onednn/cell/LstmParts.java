@@ -83,10 +83,9 @@ final class LstmParts implements AutoCloseable {
      */
     void run(
             INDArray x, RecurrentParameters parameters, RecurrentState initial, INDArray outputs, LastState lastState) {
-        RecurrentState known = lastState == null ? initial : lastState.known(initial);
+        RecurrentState known = lastState == null ? initial : lastState.withRounded(initial);
         RecurrentState before = new RecurrentState(rows(known.output()), rows(known.memory()), known.rounded());
-        RecurrentState after =
-                lastState == null ? null : withRounded(lastState.room().orElseGet(this::state));
+        RecurrentState after = lastState == null ? null : room(lastState);
         // All parts share the copies of weights, which a first pass makes.
         parts.forEach(part -> part.take(parameters));
         if (parts.size() == 1) {
@@ -102,20 +101,19 @@ final class LstmParts implements AutoCloseable {
         }
     }
 
-    private RecurrentState state() {
-        return new RecurrentState(stateArray(DataType.FLOAT), stateArray(DataType.FLOAT));
+    /** Returns arrays for the state after the pass, and one for rounded outputs unless the layer's type is FP32. */
+    private RecurrentState room(LastState lastState) {
+        RecurrentState room = lastState
+                .room()
+                .orElseGet(() -> new RecurrentState(stateArray(DataType.FLOAT), stateArray(DataType.FLOAT)));
+        return type == DataType.FLOAT || room.rounded() != null
+                ? room
+                : new RecurrentState(room.output(), room.memory(), stateArray(type));
     }
 
-    /** Returns a state with an array for its output in the layer's type, if that isn't FP32. */
-    private RecurrentState withRounded(RecurrentState state) {
-        return type == DataType.FLOAT || state.rounded() != null
-                ? state
-                : new RecurrentState(state.output(), state.memory(), stateArray(type));
-    }
-
-    private INDArray stateArray(DataType of) {
+    private INDArray stateArray(DataType wanted) {
         return Workspaces.dense(
-                LayerWorkspaceMgr.noWorkspaces(), ArrayType.ACTIVATIONS, of, shape.minibatch(), shape.units());
+                LayerWorkspaceMgr.noWorkspaces(), ArrayType.ACTIVATIONS, wanted, shape.minibatch(), shape.units());
     }
 
     /** Returns the numbers of an array that a program may have set, in FP32 and row by row; null of null. */

@@ -10,7 +10,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  *
  * @param output h, {@code [minibatch, units]}; null for zeros
  * @param memory c of an LSTM, {@code [minibatch, units]}; null for zeros
- * @param rounded the numbers of h in the layer's type, if that isn't FP32 and they are there; otherwise null
+ * @param rounded h in the layer's type; null if that is FP32, or if h hasn't been rounded
  */
 public record RecurrentState(INDArray output, INDArray memory, INDArray rounded) {
     public static final RecurrentState ZERO = new RecurrentState(null, null);

@@ -45,7 +45,7 @@ final class TimeStepState implements LastState {
     }
 
     @Override
-    public RecurrentState known(RecurrentState before) {
+    public RecurrentState withRounded(RecurrentState before) {
         noteReading();
         return before.isSameAs(unseen) ? unseen : before;
     }

@@ -104,7 +104,7 @@ class TimeStepStateTest {
 
     /** Returns what is known of the state in the map. */
     private INDArray rounded() {
-        return state.known(RecurrentState.in(map)).rounded();
+        return state.withRounded(RecurrentState.in(map)).rounded();
     }
 
     @Test
