@@ -188,6 +188,7 @@ public record ConvolutionForm(
         boolean byPixels = keepsWeights
                 ? PixelPrimitives.suitKept(geometry, weights.length(), OneDnnLibrary.isAvx2())
                         || (!sum && PixelPrimitives.suitSingle(geometry, nOut, input.type()))
+                        || PixelPrimitives.suitWindows(geometry, input, weights.length())
                 : PixelPrimitives.suit(geometry, minibatch);
         if (byPixels) {
             return new PixelPrimitives(geometry, keepsWeights);

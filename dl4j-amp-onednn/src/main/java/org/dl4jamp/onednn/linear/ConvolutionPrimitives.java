@@ -139,7 +139,7 @@ record ConvolutionPrimitives<F extends primitive_desc>(
     public InputSamples samples(OneDnnContext context, String layer, Layout input) {
         return switch (source) {
             case INPUT -> InputSamples.all(input);
-            case PADDING -> InputSamples.padding(context, geometry, input);
+            case PADDING -> InputSamples.padding(context, layer, geometry, input);
             case SIDE_BY_SIDE -> InputSamples.sideBySide(context, layer, input);
         };
     }

@@ -1,13 +1,13 @@
 package org.dl4jamp.onednn.linear;
 
 import org.bytedeco.dnnl.global.dnnl;
-import org.bytedeco.javacpp.Pointer;
 import org.dl4jamp.onednn.memory.AlignedMemory;
-import org.dl4jamp.onednn.memory.Handle;
+import org.dl4jamp.onednn.memory.Gather;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.pooling.PoolingKernels;
+import org.dl4jamp.onednn.pooling.WindowCopies;
 import org.dl4jamp.onednn.pooling.WindowGeometry;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.SideBySide;
@@ -17,44 +17,40 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * The numbers of an input that a kernel multiplies: all of them in place, or others in memory that the network's
  * kernels share.
  */
-final class InputSamples implements AutoCloseable {
+abstract class InputSamples implements AutoCloseable {
     private final Layout layout;
-    /** The memory for numbers that aren't read in place; null if they are. */
-    private final AlignedMemory packed;
-    /** Averages of one number, which copy it; null if none is copied. */
-    private final PoolingKernels averages;
-    /** Copies all numbers; null if they aren't copied. */
-    private final SideBySide copy;
 
-    private InputSamples(Layout layout, AlignedMemory packed, PoolingKernels averages) {
-        this(layout, packed, averages, null);
-    }
-
-    private InputSamples(Layout layout, AlignedMemory packed, PoolingKernels averages, SideBySide copy) {
+    private InputSamples(Layout layout) {
         this.layout = layout;
-        this.packed = packed;
-        this.averages = averages;
-        this.copy = copy;
-        if (packed != null) {
-            packed.reserve(bytes());
-        }
     }
 
     /** Selects all numbers of an input. */
     static InputSamples all(Layout input) {
-        return new InputSamples(input, null, null);
+        return new All(input);
     }
 
     /** Selects all numbers of images, and copies them into one long row; for forward passes. */
     static InputSamples sideBySide(OneDnnContext context, String layer, Layout input) {
-        return new InputSamples(input, null, null, SideBySide.read(context, layer, input));
+        return new InOneRow(input, SideBySide.read(context, layer, input));
+    }
+
+    /** Selects the numbers under each window, and copies them; for forward passes. */
+    static InputSamples windows(OneDnnContext context, String layer, WindowGeometry geometry, Layout input) {
+        return new Gathered(context, WindowCopies.layout(geometry, input), WindowCopies.of(layer, geometry, input));
     }
 
     /** Selects the positions under a window of one position with strides. */
     static InputSamples under(OneDnnContext context, String layer, WindowGeometry geometry, Layout input) {
-        PoolingKernels averages = PoolingKernels.make(
-                context, layer, dnnl.algorithm.pooling_avg_exclude_padding, geometry.withoutGaps(), false, input);
-        return new InputSamples(Layout.channelsLast(input.type(), averages.outputShape()), context.staging(), averages);
+        return new Averaged(
+                context,
+                PoolingKernels.make(
+                        context,
+                        layer,
+                        dnnl.algorithm.pooling_avg_exclude_padding,
+                        geometry.withoutGaps(),
+                        false,
+                        input),
+                input);
     }
 
     /**
@@ -63,12 +59,13 @@ final class InputSamples implements AutoCloseable {
      *
      * @param geometry the windows, over an array of zeros without padding
      */
-    static InputSamples padding(OneDnnContext context, WindowGeometry geometry, Layout input) {
-        long[] shape = Workspaces.shape(input.shape()[0], input.shape()[1], geometry.reach());
-        return new InputSamples(Layout.channelsLast(input.type(), shape), context.staging(), null);
+    static InputSamples padding(OneDnnContext context, String layer, WindowGeometry geometry, Layout input) {
+        Layout layout = Layout.channelsLast(
+                input.type(), Workspaces.shape(input.shape()[0], input.shape()[1], geometry.reach()));
+        return new Padding(context, layout, layer + ": padding under " + geometry);
     }
 
-    private long bytes() {
+    private static long bytes(Layout layout) {
         return layout.length() * layout.type().width();
     }
 
@@ -76,47 +73,133 @@ final class InputSamples implements AutoCloseable {
         return layout;
     }
 
-    private Place packed() {
-        return Place.kept(packed.address());
-    }
-
     /** Returns where those of an input are until the next kernel has run. */
-    Place take(INDArray input) {
-        if (copy != null) {
-            return copy.take(input);
-        }
-        if (packed == null) {
-            return Place.of(input);
-        }
-        if (averages == null) {
-            Pointer.memset(new Handle().at(packed.address()), 0, bytes());
-        } else {
-            averages.forward(Place.of(input), packed());
-        }
-        return packed();
-    }
+    abstract Place take(INDArray input);
 
     /** Returns where their gradient is to be written before {@link #spread}. */
     Place gradient(INDArray inputGradient) {
-        return packed == null ? Place.of(inputGradient) : packed();
+        throw new UnsupportedOperationException(getClass().getSimpleName() + " is for forward passes");
     }
 
     /** Puts their gradient where they were taken from, and zeros everywhere else. */
     void spread(INDArray inputGradient) {
-        if (averages != null) {
-            averages.backward(packed(), Place.of(inputGradient));
-        } else if (packed != null) {
+        throw new UnsupportedOperationException(getClass().getSimpleName() + " is for forward passes");
+    }
+
+    @Override
+    public void close() {}
+
+    private static final class All extends InputSamples {
+        All(Layout input) {
+            super(input);
+        }
+
+        @Override
+        Place take(INDArray input) {
+            return Place.of(input);
+        }
+
+        @Override
+        Place gradient(INDArray inputGradient) {
+            return Place.of(inputGradient);
+        }
+
+        @Override
+        void spread(INDArray inputGradient) {}
+    }
+
+    private static final class InOneRow extends InputSamples {
+        private final SideBySide copy;
+
+        InOneRow(Layout input, SideBySide copy) {
+            super(input);
+            this.copy = copy;
+        }
+
+        @Override
+        Place take(INDArray input) {
+            return copy.take(input);
+        }
+
+        @Override
+        public void close() {
+            copy.close();
+        }
+    }
+
+    private static class Gathered extends InputSamples {
+        private final OneDnnContext context;
+        private final Gather parts;
+
+        Gathered(OneDnnContext context, Layout layout, Gather parts) {
+            super(layout);
+            this.context = context;
+            this.parts = parts;
+            context.staging().reserve(bytes(layout));
+        }
+
+        Place packed() {
+            return Place.kept(context.staging().address());
+        }
+
+        @Override
+        Place take(INDArray input) {
+            context.tape().gather(parts, Place.of(input), packed());
+            return packed();
+        }
+    }
+
+    private static final class Padding extends Gathered {
+        Padding(OneDnnContext context, Layout layout, String what) {
+            super(context, layout, new Gather(what).zeros(bytes(layout)));
+        }
+
+        @Override
+        Place gradient(INDArray inputGradient) {
+            return packed();
+        }
+
+        @Override
+        void spread(INDArray inputGradient) {
             inputGradient.assign(0);
         }
     }
 
-    @Override
-    public void close() {
-        if (averages != null) {
-            averages.close();
+    /** Averages of one number, which copy it. */
+    private static final class Averaged extends InputSamples {
+        private final AlignedMemory packed;
+        private final PoolingKernels averages;
+
+        Averaged(OneDnnContext context, PoolingKernels averages, Layout input) {
+            super(Layout.channelsLast(input.type(), averages.outputShape()));
+            this.averages = averages;
+            packed = context.staging();
+            packed.reserve(bytes(layout()));
         }
-        if (copy != null) {
-            copy.close();
+
+        private Place packed() {
+            return Place.kept(packed.address());
+        }
+
+        @Override
+        Place take(INDArray input) {
+            averages.forward(Place.of(input), packed());
+            return packed();
+        }
+
+        @Override
+        Place gradient(INDArray inputGradient) {
+            return packed();
+        }
+
+        @Override
+        void spread(INDArray inputGradient) {
+            averages.backward(packed(), Place.of(inputGradient));
+        }
+
+        @Override
+        public void close() {
+            averages.close();
         }
     }
 }

@@ -8,8 +8,9 @@ import org.dl4jamp.onednn.primitive.OneDnnLibrary;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
- * A pointwise convolution without padding: the inner product of a matrix with a row of channels for each position. It
- * reads the weights as they are; oneDNN's convolution reorders them, and their gradient.
+ * A convolution as the inner product of the weights and a matrix with a row for each window. Of a pointwise convolution
+ * without padding a row has the channels of a position. It reads the weights as they are; oneDNN's convolution reorders
+ * them, and their gradient. Of larger windows, in forward passes alone, the rows are copies.
  */
 final class PixelPrimitives extends DensePrimitives {
     /**
@@ -23,6 +24,12 @@ final class PixelPrimitives extends DensePrimitives {
 
     /** With fewer weights oneDNN's inner product doesn't use the widest registers. */
     private static final long FEWEST_WEIGHTS = 1 << 14;
+
+    /** With more windows than this it takes longer to copy their numbers. */
+    private static final long MOST_WINDOWS = 16;
+
+    /** With fewer weights oneDNN's convolution is as fast. */
+    private static final long FEWEST_WEIGHTS_OF_WINDOWS = 1 << 20;
 
     private final WindowGeometry geometry;
 
@@ -66,6 +73,23 @@ final class PixelPrimitives extends DensePrimitives {
         return made == 1 && type == DataType.FLOAT && isPointwise(geometry) && !isStrided(geometry);
     }
 
+    /**
+     * Returns whether a few windows over many channels are multiplied faster as rows, by weights that are arranged
+     * once. Most of the time passes while weights come from memory. In FP32 with AVX-512 the product, copies included,
+     * takes 0.65 of the convolution's time for 16 windows of 512 channels (measured on a Zen 5). In BFLOAT16 it takes
+     * as long, and with AVX2 1.5 times as long.
+     *
+     * @param weights how many numbers they are
+     */
+    static boolean suitWindows(WindowGeometry geometry, Layout input, long weights) {
+        return input.type() == DataType.FLOAT
+                && OneDnnLibrary.hasAvx512()
+                && !isPointwise(geometry)
+                && input.equals(Layout.channelsLast(input.type(), input.shape()))
+                && input.shape()[0] * positions(geometry) <= MOST_WINDOWS
+                && weights >= FEWEST_WEIGHTS_OF_WINDOWS;
+    }
+
     static boolean isPointwise(WindowGeometry geometry) {
         return geometry.axes().stream().allMatch(axis -> axis.kernel() == 1 && axis.before() == 0 && axis.after() == 0);
     }
@@ -80,21 +104,35 @@ final class PixelPrimitives extends DensePrimitives {
 
     @Override
     public String name() {
-        return "product of the pixels of a convolution with " + geometry;
+        return (isPointwise(geometry) ? "product of the pixels" : "product of the windows") + " of a convolution with "
+                + geometry;
     }
 
     @Override
     public InputSamples samples(OneDnnContext context, String layer, Layout input) {
+        if (!isPointwise(geometry)) {
+            return InputSamples.windows(context, layer, geometry, input);
+        }
         return isStrided(geometry) ? InputSamples.under(context, layer, geometry, input) : InputSamples.all(input);
     }
 
     @Override
     public boolean areByRows(Layout input) {
-        return !isStrided(geometry);
+        return isPointwise(geometry) && !isStrided(geometry);
     }
 
     @Override
     public Layout seen(Layout layout) {
         return layout.asMatrix();
+    }
+
+    @Override
+    public Layout seenSamples(Layout samples) {
+        return isPointwise(geometry) ? seen(samples) : samples;
+    }
+
+    @Override
+    public Layout seenWeights(Layout weights) {
+        return isPointwise(geometry) ? seen(weights) : weights;
     }
 }

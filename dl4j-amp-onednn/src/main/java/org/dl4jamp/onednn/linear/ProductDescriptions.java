@@ -96,7 +96,7 @@ record ProductDescriptions<F extends primitive_desc>(
     }
 
     private memory.desc input() {
-        return primitives.seen(samples).descriptor();
+        return primitives.seenSamples(samples).descriptor();
     }
 
     private memory.desc output() {

@@ -27,6 +27,11 @@ interface ProductPrimitives<F extends primitive_desc> {
         return layout;
     }
 
+    /** Returns how the primitives describe the numbers of the input that are multiplied. */
+    default Layout seenSamples(Layout samples) {
+        return seen(samples);
+    }
+
     /** Returns whether each position of each example is multiplied by itself, however many there are. */
     default boolean areByRows(Layout input) {
         return false;

@@ -69,7 +69,12 @@ public final class OneDnnLibrary {
 
     /** Returns whether this CPU has AVX2, and no AVX-512; false if there is a {@link #failure}. */
     public static boolean isAvx2() {
-        return hasAvx2() && !has(dnnl.dnnl_cpu_isa_avx512_core);
+        return hasAvx2() && !hasAvx512();
+    }
+
+    /** Returns whether this CPU has AVX-512; false if there is a {@link #failure}. */
+    public static boolean hasAvx512() {
+        return has(dnnl.dnnl_cpu_isa_avx512_core);
     }
 
     private static boolean has(int instructions) {

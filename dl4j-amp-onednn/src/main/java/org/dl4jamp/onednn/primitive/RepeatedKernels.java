@@ -7,10 +7,10 @@ import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.LongSupplier;
 import org.bytedeco.dnnl.IntMemoryMap;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
-import org.bytedeco.javacpp.Pointer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.engine.PassRecorder;
 import org.dl4jamp.onednn.memory.ActivationMemory;
@@ -102,9 +102,7 @@ final class RepeatedKernels implements PassRecorder.Recording {
 
     private void add(Tape.Run run) {
         if (run.kernel() == null) {
-            Tape.Argument zeros = run.arguments().get(0);
-            long address = address(zeros);
-            steps.add(() -> Pointer.memset(handle.at(address), 0, zeros.bytes()));
+            addParts(run);
             return;
         }
         IntMemoryMap arguments = new IntMemoryMap().retainReference();
@@ -113,18 +111,28 @@ final class RepeatedKernels implements PassRecorder.Recording {
         steps.add(() -> run.kernel().run(arguments));
     }
 
+    private void addParts(Tape.Run run) {
+        LongSupplier from = run.from().map(this::source).orElse(() -> 0);
+        long to = address(run.to());
+        steps.add(() -> run.parts().run(from.getAsLong(), to));
+    }
+
     private void add(TiledRuns runs) {
         TiledKernels kernels = new TiledKernels(runs, this::address);
         tiles.add(kernels);
-        Tape.Argument source = runs.source();
+        LongSupplier from = source(runs.source());
         long output = address(runs.result());
-        if (source.isWithin(input)) {
-            long offset = source.address() - input.address();
-            steps.add(() -> kernels.run(given + offset, output));
-        } else {
-            long from = address(source);
-            steps.add(() -> kernels.run(from, output));
+        steps.add(() -> kernels.run(from.getAsLong(), output));
+    }
+
+    /** Returns the address of what is read, which may be in the network's input. */
+    private LongSupplier source(Tape.Argument read) {
+        if (read.isWithin(input)) {
+            long offset = read.address() - input.address();
+            return () -> given + offset;
         }
+        long address = address(read);
+        return () -> address;
     }
 
     private memory buffer(Kernel kernel, Tape.Argument argument) {

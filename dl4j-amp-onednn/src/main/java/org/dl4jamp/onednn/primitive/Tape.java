@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.primitive;
 
+import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -10,10 +11,12 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.engine.PassRecorder;
 import org.dl4jamp.onednn.memory.ActivationMemory;
+import org.dl4jamp.onednn.memory.Gather;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.MemoryRanges;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.Workspaces;
+import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -50,8 +53,26 @@ public final class Tape implements PassRecorder, AutoCloseable {
         }
     }
 
-    /** @param kernel null for zeros, which its one argument is filled with */
-    record Run(Kernel kernel, List<Argument> arguments) {}
+    /**
+     * Something that has run: a kernel or parts of memory that were put together. The other one is null.
+     *
+     * @param arguments of parts, those that are read, if any, and the memory that is written
+     */
+    record Run(Kernel kernel, Gather parts, List<Argument> arguments) {
+        private Optional<Argument> argument(int index) {
+            return arguments.stream().filter(of -> of.index() == index).findFirst();
+        }
+
+        /** Returns what a gather reads; empty if it writes zeros. */
+        Optional<Argument> from() {
+            return argument(dnnl.DNNL_ARG_FROM);
+        }
+
+        /** Returns what a gather writes. */
+        Argument to() {
+            return argument(dnnl.DNNL_ARG_TO).orElseThrow();
+        }
+    }
 
     private final OneDnnContext context;
     /** Those of threads that have ended are freed as soon as nothing refers to them. */
@@ -115,15 +136,44 @@ public final class Tape implements PassRecorder, AutoCloseable {
 
     /** Fills an array that is contiguous in memory with zeros. */
     public void clear(INDArray array) {
-        Workspaces.clear(array);
+        Place to = Place.of(array);
+        gather(new Gather("zeros around an array").zeros(to.bytes()), to, to);
+    }
+
+    /**
+     * Puts parts of memory together.
+     *
+     * @param to memory of at least {@link Gather#writes} bytes
+     * @throws AmpException if there is less memory than is read
+     */
+    public void gather(Gather parts, Place from, Place to) {
+        if (from.bytes() < parts.reads()) {
+            throw new AmpException(parts + " reads " + parts.reads() + " bytes, and was given " + from.bytes()
+                    + ": an array has another shape than the layer's other arrays");
+        }
+        try {
+            parts.run(from.address(), to.address());
+        } finally {
+            Reference.reachabilityFence(from);
+            Reference.reachabilityFence(to);
+        }
         if (isNoting()) {
-            Place of = Place.of(array);
-            ran(null, List.of(new Argument(dnnl.DNNL_ARG_DST_0, array, of.address(), of.bytes())));
+            List<Argument> arguments = new ArrayList<>();
+            if (parts.reads() > 0) {
+                arguments.add(new Argument(dnnl.DNNL_ARG_FROM, from.owner(), from.address(), parts.reads()));
+            }
+            arguments.add(new Argument(dnnl.DNNL_ARG_TO, to.owner(), to.address(), parts.writes()));
+            ran(new Run(null, parts, arguments));
         }
     }
 
     /** Takes note of a kernel that has run. */
     void ran(Kernel kernel, List<Argument> arguments) {
+        ran(new Run(kernel, null, arguments));
+    }
+
+    private void ran(Run run) {
+        List<Argument> arguments = run.arguments();
         isComplete &= arguments.stream()
                 .filter(Argument::isRead)
                 .allMatch(
@@ -131,7 +181,7 @@ public final class Tape implements PassRecorder, AutoCloseable {
         arguments.stream()
                 .filter(Argument::isWritten)
                 .forEach(argument -> written.add(argument.address(), argument.bytes()));
-        runs.add(new Run(kernel, arguments));
+        runs.add(run);
     }
 
     @Override
