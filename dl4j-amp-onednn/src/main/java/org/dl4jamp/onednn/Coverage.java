@@ -23,6 +23,7 @@ import org.dl4jamp.onednn.attention.AttentionLayers;
 import org.dl4jamp.onednn.capsule.CapsuleLayers;
 import org.dl4jamp.onednn.embedding.EmbeddingLayers;
 import org.dl4jamp.onednn.linear.ProductLayers;
+import org.dl4jamp.onednn.local.LocalLayers;
 import org.dl4jamp.onednn.normalization.NormalizationLayers;
 import org.dl4jamp.onednn.output.OutputLayers;
 import org.dl4jamp.onednn.pooling.PoolingLayers;
@@ -39,6 +40,7 @@ import org.dl4jamp.precision.Precision;
 final class Coverage {
     private static final Map<Class<?>, LayerKernels<?>> KERNELS = Stream.of(
                     ProductLayers.kernels(),
+                    LocalLayers.kernels(),
                     OutputLayers.kernels(),
                     RecurrentLayers.kernels(),
                     AttentionLayers.kernels(),

@@ -33,7 +33,7 @@ class RoomsTest {
             rooms("scores"),
             rooms("output", "pretrained", "capsule"),
             rooms("linear"),
-            rooms("normalization", "pooling", "embedding", "shape", "vertex", "user", "samediff"),
+            rooms("local", "normalization", "pooling", "embedding", "shape", "vertex", "user", "samediff"),
             rooms("twin"),
             rooms("activation"),
             rooms("weights"),

@@ -7,10 +7,10 @@ import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.pooling.SideBySide;
 import org.dl4jamp.onednn.pooling.WindowGeometry;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.OneDnnLibrary;
-import org.dl4jamp.onednn.primitive.SideBySide;
 
 /**
  * oneDNN's convolution, grouped if the weights have an axis for it, or its deconvolution.

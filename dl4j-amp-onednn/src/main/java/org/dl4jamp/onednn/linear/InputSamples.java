@@ -7,10 +7,10 @@ import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.pooling.PoolingKernels;
+import org.dl4jamp.onednn.pooling.SideBySide;
 import org.dl4jamp.onednn.pooling.WindowCopies;
 import org.dl4jamp.onednn.pooling.WindowGeometry;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.SideBySide;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**

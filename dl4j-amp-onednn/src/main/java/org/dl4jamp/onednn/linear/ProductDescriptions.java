@@ -8,8 +8,8 @@ import org.bytedeco.dnnl.post_ops;
 import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.pooling.SideBySide;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.SideBySide;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**

@@ -15,8 +15,6 @@ import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.deeplearning4j.nn.conf.layers.LocallyConnected1D;
-import org.deeplearning4j.nn.conf.layers.LocallyConnected2D;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.primitive.Eltwise;
@@ -24,7 +22,6 @@ import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.LayerKernels;
 import org.dl4jamp.onednn.twin.Noise;
 import org.dl4jamp.precision.Precision;
-import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /** Layers that multiply by weights: dense and convolutional. */
@@ -45,9 +42,6 @@ public final class ProductLayers {
                 convolution(Deconvolution2D.class),
                 convolution(Deconvolution3D.class),
                 convolution(DepthwiseConvolution2D.class),
-                new LayerKernels<>(LocallyConnected1D.class, (layer, precision) -> local(layer), LocalTwin::new, false),
-                new LayerKernels<>(LocallyConnected2D.class, (layer, precision) -> local(layer), LocalTwin::new, false)
-                        .in(layer -> ChannelAxis.of(layer.getFormat())),
                 new LayerKernels<>(
                                 SeparableConvolution2D.class,
                                 ProductLayers::product,
@@ -92,13 +86,6 @@ public final class ProductLayers {
         return mayCropInSame && ConvolutionForm.of(layer).window().cropsInSame()
                 ? LayerKernels.because("strides in mode Same that are larger than the kernel by two or more")
                 : product(layer, precision);
-    }
-
-    private static Optional<String> local(Layer layer) {
-        Activation activation = LocalForm.of(layer).activation();
-        return LocalForm.has(activation)
-                ? LayerKernels.COVERED
-                : LayerKernels.because("SameDiff's function " + activation);
     }
 
     private static Optional<String> product(BaseLayer layer, Precision precision) {

@@ -5,8 +5,8 @@ import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.pooling.SideBySide;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.SideBySide;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**

@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.linear;
+package org.dl4jamp.onednn.local;
 
 import java.util.List;
 import java.util.Set;

@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.linear;
+package org.dl4jamp.onednn.local;
 
 import static org.dl4jamp.onednn.Layers.gaussian;
 import static org.junit.jupiter.api.Assertions.assertEquals;

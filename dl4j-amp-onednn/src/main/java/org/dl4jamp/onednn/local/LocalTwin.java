@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.linear;
+package org.dl4jamp.onednn.local;
 
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.gradient.DefaultGradient;

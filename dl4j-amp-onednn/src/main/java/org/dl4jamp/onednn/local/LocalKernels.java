@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.linear;
+package org.dl4jamp.onednn.local;
 
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;

@@ -1,8 +1,10 @@
-package org.dl4jamp.onednn.primitive;
+package org.dl4jamp.onednn.pooling;
 
 import org.dl4jamp.onednn.memory.AlignedMemory;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Place;
+import org.dl4jamp.onednn.primitive.Kernel;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
