@@ -1,5 +1,6 @@
 package org.dl4jamp.engine;
 
+import java.util.List;
 import java.util.Optional;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -57,6 +58,11 @@ public interface PassRecorder {
     /** Returns whether two arrays have the same numbers in the same memory, whatever the objects. */
     boolean areSame(INDArray one, INDArray other);
 
-    /** Ends it. Returns what was noted up to the last layer covered; empty if there is none. */
-    Optional<Recording> end();
+    /**
+     * Ends it. Returns what was noted up to the last layer covered; empty if there is none.
+     *
+     * @param read results of layers that are read after the last one covered. What nobody reads any more needn't be
+     *     there after a pass is repeated
+     */
+    Optional<Recording> end(List<INDArray> read);
 }

@@ -4,7 +4,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Collectors;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.engine.PassRecorder;
@@ -92,7 +94,7 @@ final class RepeatedPasses {
         next = 0;
         if (notes) {
             notes = false;
-            recorder.end().ifPresent(PassRecorder.Recording::close);
+            recorder.end(List.of()).ifPresent(PassRecorder.Recording::close);
             drop();
         } else if (phase == Phase.TRIED) {
             drop();
@@ -189,12 +191,24 @@ final class RepeatedPasses {
 
     private void stopNoting() {
         notes = false;
-        recording = recorder.end().orElse(null);
+        recording = recorder.end(read()).orElse(null);
         if (recording == null || turns.size() < 2) {
             fail();
         } else {
             phase = Phase.NOTED;
         }
+    }
+
+    /**
+     * Returns the results that are read behind the list. After a list that gave other numbers it's all of them: then
+     * the next one computes nothing else than the layers do.
+     */
+    private List<INDArray> read() {
+        Set<String> within = turns.stream().map(turn -> turn.member().name()).collect(Collectors.toSet());
+        return turns.stream()
+                .filter(turn -> failures > 0 || turn.member().isReadOutside(within))
+                .map(Turn::result)
+                .toList();
     }
 
     // Most are the very object. Some of DL4J's preprocessors make another of the same numbers for each pass.

@@ -4,8 +4,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.NetworkCall;
@@ -29,13 +31,20 @@ public final class Repetition {
     /** The part of a layer or vertex. */
     final class Member implements RepeatedPart {
         private final String name;
+        private final Predicate<Set<String>> isReadOutside;
 
-        private Member(String name) {
+        private Member(String name, Predicate<Set<String>> isReadOutside) {
             this.name = name;
+            this.isReadOutside = isReadOutside;
         }
 
         String name() {
             return name;
+        }
+
+        /** Returns whether others than some layers and vertices read the result. */
+        boolean isReadOutside(Set<String> some) {
+            return isReadOutside.test(some);
         }
 
         @Override
@@ -97,9 +106,11 @@ public final class Repetition {
      *
      * @param master the network's own layer; empty for a vertex
      * @param check decides which passes are left to DL4J
+     * @param isReadOutside returns whether others than some layers and vertices, by their names, read the result
      */
-    public RepeatedPart add(String name, Optional<Layer> master, LayerContext.PassCheck check) {
-        Member member = new Member(name);
+    public RepeatedPart add(
+            String name, Optional<Layer> master, LayerContext.PassCheck check, Predicate<Set<String>> isReadOutside) {
+        Member member = new Member(name, isReadOutside);
         checks.add(check);
         members.add(member);
         master.ifPresent(masters::add);

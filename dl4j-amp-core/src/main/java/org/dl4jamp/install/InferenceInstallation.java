@@ -153,7 +153,9 @@ public final class InferenceInstallation extends Installation {
             Repetition repetition = new Repetition(recorder, reachesLast, () -> WatchedWeights.version(own));
             stretch.forEach(name -> repeatable
                     .get(name)
-                    .takePart(repetition.add(name, Optional.ofNullable(masters.get(name)), check(name))));
+                    .takePart(repetition.add(
+                            name, Optional.ofNullable(masters.get(name)), check(name), within -> network.graph()
+                                    .isReadOutside(name, within))));
             direct = direct(repetition, stretch);
         });
     }

@@ -157,6 +157,14 @@ public record NetworkGraph(List<Node> nodes) {
                 .orElseThrow(() -> new NoSuchElementException("no node \"" + name + "\" in the network"));
     }
 
+    /** Returns whether a node's output is the network's, or is read by others than some nodes. */
+    public boolean isReadOutside(String name, Set<String> some) {
+        return node(name).networkOutput()
+                || nodes.stream()
+                        .anyMatch(node ->
+                                !some.contains(node.name()) && node.inputs().contains(name));
+    }
+
     /** Returns the consumers of each node's output by its name, in order; one that takes it twice is there twice. */
     public Map<String, List<Node>> consumers() {
         Map<String, List<Node>> consumers = new HashMap<>();

@@ -4,7 +4,7 @@ import java.util.Optional;
 import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Slab;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.TimeStepKernels;
+import org.dl4jamp.onednn.twin.TimeStepKernels;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 

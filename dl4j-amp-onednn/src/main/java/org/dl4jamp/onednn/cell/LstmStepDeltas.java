@@ -5,7 +5,7 @@ import org.dl4jamp.onednn.activation.CellFunction;
 import org.dl4jamp.onednn.activation.StepDerivative;
 import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Slab;
-import org.dl4jamp.onednn.primitive.TimeStepKernels;
+import org.dl4jamp.onednn.twin.TimeStepKernels;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**

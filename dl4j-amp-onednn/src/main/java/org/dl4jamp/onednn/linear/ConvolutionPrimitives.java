@@ -153,6 +153,16 @@ record ConvolutionPrimitives<F extends primitive_desc>(
     }
 
     @Override
+    public Optional<WindowGeometry> windows() {
+        return kind.multiplies() && source == Source.INPUT ? Optional.of(geometry) : Optional.empty();
+    }
+
+    @Override
+    public ConvolutionPrimitives<F> over(WindowGeometry windows) {
+        return new ConvolutionPrimitives<>(kind, source, windows, gradientsByPixels, implementation);
+    }
+
+    @Override
     public Layout seen(Layout images) {
         return source == Source.SIDE_BY_SIDE ? SideBySide.seen(images) : images;
     }

@@ -1,6 +1,7 @@
 package org.dl4jamp.onednn.linear;
 
 import java.util.Arrays;
+import java.util.Optional;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.pooling.WindowGeometry;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -20,7 +21,7 @@ final class PixelPrimitives extends DensePrimitives {
     private static final long MOST_PIXELS = 1024;
 
     /** The same for weights that are arranged once, in the positions of one image: whatever the minibatch. */
-    private static final long MOST_POSITIONS = 64;
+    private static final long MOST_POSITIONS = 256;
 
     /** With fewer weights oneDNN's inner product doesn't use the widest registers. */
     private static final long FEWEST_WEIGHTS = 1 << 14;
@@ -91,7 +92,7 @@ final class PixelPrimitives extends DensePrimitives {
     }
 
     static boolean isPointwise(WindowGeometry geometry) {
-        return geometry.axes().stream().allMatch(axis -> axis.kernel() == 1 && axis.before() == 0 && axis.after() == 0);
+        return geometry.isPointwise();
     }
 
     private static long positions(WindowGeometry geometry) {
@@ -119,6 +120,16 @@ final class PixelPrimitives extends DensePrimitives {
     @Override
     public boolean areByRows(Layout input) {
         return isPointwise(geometry) && !isStrided(geometry);
+    }
+
+    @Override
+    public Optional<WindowGeometry> windows() {
+        return isPointwise(geometry) ? Optional.of(geometry.withoutSteps()) : Optional.empty();
+    }
+
+    @Override
+    public PixelPrimitives over(WindowGeometry windows) {
+        return new PixelPrimitives(windows, true);
     }
 
     @Override

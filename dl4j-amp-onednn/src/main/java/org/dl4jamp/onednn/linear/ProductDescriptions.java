@@ -1,6 +1,7 @@
 package org.dl4jamp.onednn.linear;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
@@ -8,7 +9,9 @@ import org.bytedeco.dnnl.post_ops;
 import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.pooling.SideBySide;
+import org.dl4jamp.onednn.pooling.WindowGeometry;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.buffer.DataType;
 
@@ -95,6 +98,31 @@ record ProductDescriptions<F extends primitive_desc>(
         return Layout.channelsLast(all.type(), shape);
     }
 
+    /** Returns the windows of which a forward pass makes the positions of its output; empty if it has none. */
+    Optional<WindowGeometry> windows(Pass pass) {
+        return hasRows(samples) && hasRows(outputOf(pass)) ? primitives.windows() : Optional.empty();
+    }
+
+    /** Returns the same for every so many-th position of the output. A pointwise one reads these positions alone. */
+    ProductDescriptions<F> every(List<Long> steps) {
+        WindowGeometry part = primitives.windows().orElseThrow().every(steps);
+        Layout input = PixelPrimitives.isPointwise(part) ? with(samples, part.output()) : samples;
+        ProductKernels.Task some = new ProductKernels.Task(
+                task.layer(),
+                input,
+                task.weights(),
+                task.hasBias(),
+                with(task.output(), part.output()),
+                task.sum(),
+                task.function());
+        return new ProductDescriptions<>(primitives.over(part), some, input);
+    }
+
+    private static Layout with(Layout all, long... extents) {
+        long[] shape = all.shape();
+        return Layout.channelsLast(all.type(), Workspaces.shape(shape[0], shape[1], extents));
+    }
+
     private memory.desc input() {
         return primitives.seenSamples(samples).descriptor();
     }
@@ -143,17 +171,21 @@ record ProductDescriptions<F extends primitive_desc>(
      * that all others have to take.
      */
     F forward() {
+        return forward(wanted(task.input().type()));
+    }
+
+    private F forward(memory.desc weights) {
         post_ops sum = new post_ops();
         if (task.sum()) {
             sum.append_binary(dnnl.algorithm.binary_add, output());
         }
-        return forward(wanted(task.input().type()), sum);
+        return forward(weights, sum);
     }
 
-    private F inPlace() {
+    private F inPlace(memory.desc weights) {
         post_ops sum = new post_ops();
         sum.append_sum();
-        return forward(forward().weights_desc(), sum);
+        return forward(weights, sum);
     }
 
     private F forward(memory.desc weights, post_ops more) {
@@ -168,15 +200,22 @@ record ProductDescriptions<F extends primitive_desc>(
         return primitives.forward(input(), weights, bias(), output(), attributes);
     }
 
-    private F plain(memory.desc output) {
-        return primitives.forward(input(), forward().weights_desc(), bias(), output, OneDnnContext.attributes());
+    private F plain(memory.desc weights, memory.desc output) {
+        return primitives.forward(input(), weights, bias(), output, OneDnnContext.attributes());
+    }
+
+    /** Describes a forward pass that reads weights in an order. */
+    primitive_desc of(Pass pass, memory.desc weights) {
+        return switch (pass) {
+            case WHOLE -> forward(weights);
+            case IN_PLACE -> inPlace(weights);
+            default -> plain(weights, output(pass));
+        };
     }
 
     primitive_desc of(Pass pass) {
         return switch (pass) {
-            case WHOLE -> forward();
-            case IN_PLACE -> inPlace();
-            case PLAIN, IN_FLOAT -> plain(output(pass));
+            case WHOLE, IN_PLACE, PLAIN, IN_FLOAT -> of(pass, forward().weights_desc());
             case BACKWARD_DATA ->
                 primitives.backwardData(
                         input(), wanted(task.input().type()), output(), forward(), OneDnnContext.attributes());

@@ -2,10 +2,8 @@ package org.dl4jamp.onednn.linear;
 
 import java.util.ArrayList;
 import java.util.EnumMap;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive_desc;
@@ -47,7 +45,7 @@ public final class ProductKernels implements AutoCloseable {
     public record Task(
             String layer, Layout input, Layout weights, boolean hasBias, Layout output, boolean sum, Eltwise function) {
         /** Returns the work: each weight is multiplied at each position of each example. */
-        private Work work() {
+        Work work() {
             return Work.ofProducts(weights.length() * (output.length() / output.shape()[1]));
         }
 
@@ -66,7 +64,7 @@ public final class ProductKernels implements AutoCloseable {
     /** Copies of the outputs that aren't written in place. */
     private final Map<Pass, SideBySide> written = new EnumMap<>(Pass.class);
 
-    private final List<Kernel> ofTiles = new ArrayList<>();
+    private final List<PartialKernels> parts = new ArrayList<>();
     private final boolean keepsWeights;
     private final boolean hasBias;
     private final long[] outputShape;
@@ -125,57 +123,18 @@ public final class ProductKernels implements AutoCloseable {
                 descriptions.written(context, pass).ifPresent(copy -> written.put(pass, copy));
             }
             Kernel kernel = new Kernel(context, name, description);
-            return keepsWeights && descriptions.isByRows(pass) ? kernel.byRows(new PassRows(pass)) : kernel;
+            return keepsWeights && pass.isForward ? withParts(kernel, pass) : kernel;
         });
     }
 
-    /** The rows of a forward pass. */
-    private final class PassRows implements Kernel.Rows {
-        private final Pass pass;
-        private final Map<Long, Optional<Kernel>> made = new HashMap<>();
-
-        PassRows(Pass pass) {
-            this.pass = pass;
+    private Kernel withParts(Kernel kernel, Pass pass) {
+        PartialKernels of = new PartialKernels(context, descriptions, pass, what + pass.suffix);
+        parts.add(of);
+        if (descriptions.isByRows(pass)) {
+            kernel.byRows(of);
         }
-
-        @Override
-        public long count() {
-            return descriptions.rows();
-        }
-
-        @Override
-        public long inputBytes() {
-            return bytesOfRow(descriptions.task().input());
-        }
-
-        @Override
-        public long outputBytes() {
-            return bytesOfRow(descriptions.outputOf(pass));
-        }
-
-        private static long bytesOfRow(Layout layout) {
-            return layout.shape()[1] * layout.type().width();
-        }
-
-        @Override
-        public Optional<Kernel> kernel(long rows) {
-            return made.computeIfAbsent(rows, this::make);
-        }
-
-        private Optional<Kernel> make(long rows) {
-            ProductDescriptions<?> part = descriptions.ofRows(rows);
-            String name = what + pass.suffix + ", " + rows + " rows at once";
-            // All kernels of a tile share its rows among the same threads: each finds in its cache what it has written.
-            return OneDnnContext.make(name, Work.LARGE, () -> {
-                memory.desc weightsOfAll = descriptions.forward().weights_desc();
-                if (!part.forward().weights_desc().equals(weightsOfAll)) {
-                    return Optional.empty();
-                }
-                Kernel kernel = new Kernel(context, name, part.of(pass));
-                ofTiles.add(kernel);
-                return Optional.of(kernel);
-            });
-        }
+        of.positions().ifPresent(kernel::at);
+        return kernel;
     }
 
     /**
@@ -265,7 +224,7 @@ public final class ProductKernels implements AutoCloseable {
     @Override
     public void close() {
         kernels.values().forEach(Kernel::close);
-        ofTiles.forEach(Kernel::close);
+        parts.forEach(PartialKernels::close);
         written.values().forEach(SideBySide::close);
         if (weightGradient != null) {
             weightGradient.close();

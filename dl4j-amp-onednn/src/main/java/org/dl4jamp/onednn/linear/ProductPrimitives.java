@@ -6,6 +6,7 @@ import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.pooling.SideBySide;
+import org.dl4jamp.onednn.pooling.WindowGeometry;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.buffer.DataType;
 
@@ -35,6 +36,16 @@ interface ProductPrimitives<F extends primitive_desc> {
     /** Returns whether each position of each example is multiplied by itself, however many there are. */
     default boolean areByRows(Layout input) {
         return false;
+    }
+
+    /** Returns the windows over the numbers that are multiplied; empty if the output isn't made of windows' sums. */
+    default Optional<WindowGeometry> windows() {
+        return Optional.empty();
+    }
+
+    /** Returns the primitives for other {@link #windows} with the same weights. */
+    default ProductPrimitives<F> over(WindowGeometry windows) {
+        throw new UnsupportedOperationException(name() + " has no windows");
     }
 
     /** Returns how the primitives describe the network's weights. */

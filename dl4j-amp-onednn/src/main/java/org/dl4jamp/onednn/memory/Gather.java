@@ -61,7 +61,7 @@ public final class Gather {
         return writes;
     }
 
-    /** Copies to an address. The owners keep both memories until it has returned. */
+    /** Copies to an address. The owners keep both memories until it has returned. Recordings don't show zeros alone. */
     public void run(long from, long to) {
         WorkEvent event = WorkEvent.begin(WorkEvent.COPY, what);
         for (Part part : parts) {
@@ -72,7 +72,9 @@ public final class Gather {
                 Pointer.memcpy(target, source.at(from + part.from), part.bytes);
             }
         }
-        event.commit();
+        if (reads > 0) {
+            event.commit();
+        }
     }
 
     @Override

@@ -22,6 +22,28 @@ public final class MemoryRanges {
         ends.put(from, to);
     }
 
+    /** Removes what there is of a part of some bytes. */
+    public void remove(long begin, long bytes) {
+        long end = begin + bytes;
+        Map.Entry<Long, Long> other = ends.lowerEntry(end);
+        while (other != null && other.getValue() > begin) {
+            ends.remove(other.getKey());
+            if (other.getValue() > end) {
+                ends.put(end, other.getValue());
+            }
+            if (other.getKey() < begin) {
+                ends.put(other.getKey(), begin);
+            }
+            other = ends.lowerEntry(end);
+        }
+    }
+
+    /** Returns whether there is anything of a part of some bytes. */
+    public boolean overlap(long begin, long bytes) {
+        Map.Entry<Long, Long> range = ends.lowerEntry(begin + bytes);
+        return range != null && range.getValue() > begin;
+    }
+
     /** Returns whether a part of some bytes was added, in one part or several. */
     public boolean contain(long begin, long bytes) {
         Map.Entry<Long, Long> range = ends.floorEntry(begin);

@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.pooling;
 
+import java.util.Optional;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.pooling_backward;
@@ -11,6 +12,7 @@ import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Positions;
 import org.dl4jamp.onednn.primitive.Work;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -22,6 +24,9 @@ public final class PoolingKernels implements AutoCloseable {
     private final Kernel inference;
 
     private final Kernel backward;
+    /** Inference at some positions alone; null if there is nothing to compute. */
+    private final PartialPooling parts;
+
     private final long placesBytes;
     private final long[] outputShape;
 
@@ -59,13 +64,19 @@ public final class PoolingKernels implements AutoCloseable {
                         what + " in inference",
                         forward(dnnl.prop_kind.forward_inference, kind, geometry, input, output))
                 : forward;
+        if (in.equals(Layout.channelsLast(in.type(), in.shape()))) {
+            parts = geometry.isPointwise() ? null : new PartialPooling(context, what, kind, geometry, in, out);
+            inference.at(new Positions(in, out, geometry.steps(), geometry.isPointwise(), Optional.ofNullable(parts)));
+        } else {
+            parts = null;
+        }
         backward = new Kernel(context, what + ", backward", back);
         outputShape = out.shape();
         placesBytes =
                 kind == dnnl.algorithm.pooling_max ? first.workspace_desc().get_size() : 0;
     }
 
-    private static pooling_forward.primitive_desc forward(
+    static pooling_forward.primitive_desc forward(
             dnnl.prop_kind purpose,
             dnnl.algorithm kind,
             WindowGeometry geometry,
@@ -176,5 +187,8 @@ public final class PoolingKernels implements AutoCloseable {
             inference.close();
         }
         backward.close();
+        if (parts != null) {
+            parts.close();
+        }
     }
 }

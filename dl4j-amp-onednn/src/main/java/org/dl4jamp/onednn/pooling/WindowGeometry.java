@@ -3,6 +3,7 @@ package org.dl4jamp.onednn.pooling;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.ToLongFunction;
+import java.util.stream.IntStream;
 
 /**
  * The geometry of a window over an array, in oneDNN's terms.
@@ -18,7 +19,19 @@ public record WindowGeometry(List<Axis> axes, boolean exceedsArray) {
      * @param before the padding before the array's first number
      * @param after the padding after its last
      */
-    public record Axis(long kernel, long stride, long gap, long before, long after, long output) {}
+    public record Axis(long kernel, long stride, long gap, long before, long after, long output) {
+        private static Axis ofPosition(long stride, long output) {
+            return new Axis(1, stride, 0, 0, 0, output);
+        }
+
+        /** Returns every so many-th window, with the padding that they cover. */
+        private Axis every(long steps) {
+            long some = part(output, steps);
+            // oneDNN computes the number of windows of the padding.
+            long less = (output - 1) * stride - (some - 1) * stride * steps;
+            return new Axis(kernel, stride * steps, gap, before, Math.max(0, after - less), some);
+        }
+    }
 
     private long[] each(ToLongFunction<Axis> number) {
         return axes.stream().mapToLong(number).toArray();
@@ -30,6 +43,11 @@ public record WindowGeometry(List<Axis> axes, boolean exceedsArray) {
 
     public long[] strides() {
         return each(Axis::stride);
+    }
+
+    /** Returns the {@link #strides}. */
+    public List<Long> steps() {
+        return axes.stream().map(Axis::stride).toList();
     }
 
     public long[] gaps() {
@@ -54,6 +72,44 @@ public record WindowGeometry(List<Axis> axes, boolean exceedsArray) {
                 .map(axis -> new Axis(axis.kernel, axis.stride, 0, axis.before, axis.after, axis.output))
                 .toList();
         return new WindowGeometry(same, exceedsArray);
+    }
+
+    /** Returns windows of one position each, every so many-th one of an array. */
+    public static WindowGeometry positions(long[] extents, List<Long> every) {
+        return new WindowGeometry(
+                IntStream.range(0, extents.length)
+                        .mapToObj(axis -> Axis.ofPosition(every.get(axis), part(extents[axis], every.get(axis))))
+                        .toList(),
+                false);
+    }
+
+    /** Returns how many of some positions there are, every so many-th one. */
+    private static long part(long positions, long every) {
+        return (positions - 1) / every + 1;
+    }
+
+    /** Returns the same number of windows of one position each, over an array of these positions alone. */
+    public WindowGeometry withoutSteps() {
+        return positions(output(), axes.stream().map(axis -> 1L).toList());
+    }
+
+    /**
+     * Returns every so many-th window. Windows of one position each are over an array of these positions alone, others
+     * over the same array.
+     *
+     * @param steps along each axis; one for each axis if these windows have steps
+     */
+    public WindowGeometry every(List<Long> steps) {
+        List<Axis> part = IntStream.range(0, axes.size())
+                .mapToObj(axis -> axes.get(axis).every(steps.get(axis)))
+                .toList();
+        WindowGeometry some = new WindowGeometry(part, exceedsArray);
+        return isPointwise() ? some.withoutSteps() : some;
+    }
+
+    /** Returns whether windows are of one position, and none of padding. */
+    public boolean isPointwise() {
+        return axes.stream().allMatch(axis -> axis.kernel() == 1 && axis.before() == 0 && axis.after() == 0);
     }
 
     /**

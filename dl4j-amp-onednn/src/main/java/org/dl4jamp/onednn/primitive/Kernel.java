@@ -6,16 +6,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.stream.IntStream;
 import org.bytedeco.dnnl.IntMemoryMap;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.post_ops;
 import org.bytedeco.dnnl.primitive;
 import org.bytedeco.dnnl.primitive_desc_base;
 import org.bytedeco.dnnl.reorder;
-import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.dl4jamp.engine.WorkEvent;
+import org.dl4jamp.onednn.memory.Extent;
 import org.dl4jamp.onednn.memory.Handle;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.Slab;
@@ -36,8 +38,10 @@ public final class Kernel implements AutoCloseable {
     private final Map<Integer, Argument> buffers = new HashMap<>();
     private final Handle handle = new Handle();
     private final boolean needsScratchpad;
+    private final boolean readsOutput;
     private final boolean alone = Work.threads() == 1;
     private Optional<Rows> rows = Optional.empty();
+    private Optional<Positions> positions = Optional.empty();
     private boolean closed;
 
     /**
@@ -66,12 +70,14 @@ public final class Kernel implements AutoCloseable {
     private static final class Argument {
         private final memory buffer;
         private final long bytes;
+        private final boolean hasGaps;
         /** Keeps the memory of the buffer until the primitive has returned. */
         private Object owner;
 
-        Argument(memory buffer, long bytes) {
+        Argument(memory buffer, Extent extent) {
             this.buffer = buffer;
-            this.bytes = bytes;
+            this.bytes = extent.bytes();
+            this.hasGaps = extent.hasGaps();
         }
     }
 
@@ -84,11 +90,17 @@ public final class Kernel implements AutoCloseable {
         this.kind = description instanceof reorder.primitive_desc ? WorkEvent.COPY : WorkEvent.PRIMITIVE;
         this.compiled = new primitive(description.get()).retainReference();
         this.arguments = new IntMemoryMap().retainReference();
+        this.readsOutput = isSum(description.get_primitive_attr().get_post_ops());
         memory.desc scratchpad = description.scratchpad_desc();
         this.needsScratchpad = scratchpad.get_size() > 0;
         if (needsScratchpad) {
             context.scratchpad().reserve(scratchpad.get_size());
         }
+    }
+
+    private static boolean isSum(post_ops operations) {
+        return IntStream.range(0, operations.len())
+                .anyMatch(index -> operations.kind(index).value == primitive.kind.sum.value);
     }
 
     private memory.desc description(int index) {
@@ -112,30 +124,10 @@ public final class Kernel implements AutoCloseable {
             }
             memory buffer = buffer(index);
             arguments.put(index, buffer);
-            Argument argument = new Argument(buffer, bytes(description));
+            Argument argument = new Argument(buffer, Extent.of(description));
             buffers.put(index, argument);
             return argument;
         }
-    }
-
-    /** Returns the bytes from the first to the last number. oneDNN counts the gap behind the last one, too. */
-    private static long bytes(memory.desc description) {
-        long size = description.get_size();
-        boolean plain = size > 0
-                && description.get_format_kind().value == memory.format_kind.blocked.value
-                && description.get_inner_nblks() == 0;
-        if (!plain) {
-            return size;
-        }
-        LongPointer shape = description.get_dims();
-        LongPointer strides = description.get_strides();
-        long last = 0;
-        long all = 1;
-        for (int axis = 0; axis < description.get_ndims(); axis++) {
-            last += (shape.get(axis) - 1) * strides.get(axis);
-            all = Math.max(all, shape.get(axis) * strides.get(axis));
-        }
-        return Math.min(size, size / all * (last + 1));
     }
 
     public Kernel bind(int index, INDArray array) {
@@ -192,7 +184,8 @@ public final class Kernel implements AutoCloseable {
                         bound.getKey(),
                         bound.getValue().owner,
                         bound.getValue().buffer.get_data_handle().address(),
-                        bound.getValue().bytes))
+                        bound.getValue().bytes,
+                        bound.getValue().hasGaps))
                 .toList();
     }
 
@@ -232,6 +225,22 @@ public final class Kernel implements AutoCloseable {
     /** Returns its rows, if it computes row by row. */
     Optional<Rows> rows() {
         return rows;
+    }
+
+    /** Returns whether it adds to what its output holds. */
+    boolean readsOutput() {
+        return readsOutput;
+    }
+
+    /** Declares what it computes at each position. */
+    public Kernel at(Positions itsPositions) {
+        positions = Optional.of(itsPositions);
+        return this;
+    }
+
+    /** Returns what it computes at each position; empty if it isn't declared. */
+    Optional<Positions> positions() {
+        return positions;
     }
 
     /** Returns the address of its scratchpad, which is moved when kernels are made; empty if it needs none. */

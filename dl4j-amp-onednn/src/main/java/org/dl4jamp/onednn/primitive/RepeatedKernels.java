@@ -58,30 +58,33 @@ final class RepeatedKernels implements PassRecorder.Recording {
 
     /**
      * @param noted what is to be repeated
+     * @param read the results that are read after it
      * @param features the network's input in the pass that was noted
      * @param workspace that DL4J requires of the first layer's result; empty for none
      */
-    RepeatedKernels(Tape tape, List<Tape.Run> noted, INDArray features, Optional<String> workspace) {
+    RepeatedKernels(Tape tape, List<Tape.Run> noted, List<Place> read, INDArray features, Optional<String> workspace) {
         this.tape = tape;
         this.layout = Layout.of(features);
         this.rows = layout.asRows();
         this.input =
                 new Place(null, Workspaces.address(features), Place.of(features).bytes());
         this.workspace = workspace;
-        // Before addresses are taken: new kernels may move the scratchpad. In a graph a layer behind the list may read
+        // Before addresses are taken: new kernels may move the scratchpad.
+        List<Tape.Run> runs = SampledRuns.in(noted, read);
+        // In a graph a layer behind the list may read
         // what is between two kernels of it; in a MultiLayerNetwork, which requires workspaces, only the next one does.
-        Map<Integer, TiledRuns> tiled = workspace.isPresent() ? TiledRuns.in(noted) : Map.of();
+        Map<Integer, TiledRuns> tiled = workspace.isPresent() ? TiledRuns.in(runs) : Map.of();
         this.changes = tape.changes();
-        this.own = ownMemory(noted);
+        this.own = ownMemory(runs);
         int index = 0;
-        while (index < noted.size()) {
-            TiledRuns runs = tiled.get(index);
-            if (runs == null) {
-                add(noted.get(index));
+        while (index < runs.size()) {
+            TiledRuns tile = tiled.get(index);
+            if (tile == null) {
+                add(runs.get(index));
                 index++;
             } else {
-                add(runs);
-                index += runs.runs().size();
+                add(tile);
+                index += tile.runs().size();
             }
         }
     }

@@ -29,8 +29,13 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * <p>To be used by one thread at a time.
  */
 public final class Tape implements PassRecorder, AutoCloseable {
-    /** An argument of a kernel. Its owner keeps the memory; null if that stays anyway. */
-    record Argument(int index, Object owner, long address, long bytes) {
+    /**
+     * An argument of a kernel.
+     *
+     * @param owner keeps the memory; null if that stays anyway
+     * @param hasGaps whether the memory may have other numbers between those of the argument
+     */
+    record Argument(int index, Object owner, long address, long bytes, boolean hasGaps) {
         /** Arguments of post-operations have the number of the argument in their lower bits. */
         private int role() {
             return index % dnnl.DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE;
@@ -63,12 +68,12 @@ public final class Tape implements PassRecorder, AutoCloseable {
             return arguments.stream().filter(of -> of.index() == index).findFirst();
         }
 
-        /** Returns what a gather reads; empty if it writes zeros. */
+        /** Returns what is read first; empty for zeros. */
         Optional<Argument> from() {
             return argument(dnnl.DNNL_ARG_FROM);
         }
 
-        /** Returns what a gather writes. */
+        /** Returns what is written first. */
         Argument to() {
             return argument(dnnl.DNNL_ARG_TO).orElseThrow();
         }
@@ -160,9 +165,9 @@ public final class Tape implements PassRecorder, AutoCloseable {
         if (isNoting()) {
             List<Argument> arguments = new ArrayList<>();
             if (parts.reads() > 0) {
-                arguments.add(new Argument(dnnl.DNNL_ARG_FROM, from.owner(), from.address(), parts.reads()));
+                arguments.add(new Argument(dnnl.DNNL_ARG_FROM, from.owner(), from.address(), parts.reads(), true));
             }
-            arguments.add(new Argument(dnnl.DNNL_ARG_TO, to.owner(), to.address(), parts.writes()));
+            arguments.add(new Argument(dnnl.DNNL_ARG_TO, to.owner(), to.address(), parts.writes(), false));
             ran(new Run(null, parts, arguments));
         }
     }
@@ -202,11 +207,12 @@ public final class Tape implements PassRecorder, AutoCloseable {
     }
 
     @Override
-    public Optional<Recording> end() {
+    public Optional<Recording> end(List<INDArray> read) {
         boolean isAsBefore = isNoting() && changes == changesBefore;
         Optional<Recording> recording = Optional.empty();
         if (isAsBefore && covered > 0) {
-            RepeatedKernels repeated = new RepeatedKernels(this, runs.subList(0, covered), input, workspace);
+            RepeatedKernels repeated = new RepeatedKernels(
+                    this, runs.subList(0, covered), read.stream().map(Place::of).toList(), input, workspace);
             made.add(repeated);
             recording = Optional.of(repeated);
         }

@@ -63,9 +63,9 @@ class PixelPrimitivesTest {
     @Test
     void weightsThatAreKeptSuitStridesAndSmallImagesWhateverTheMinibatch() {
         long many = 1 << 14;
-        assertTrue(PixelPrimitives.suitKept(geometry(1, 1, 0, 8, 8), many, false));
+        assertTrue(PixelPrimitives.suitKept(geometry(1, 1, 0, 16, 16), many, false));
         assertTrue(PixelPrimitives.suitKept(geometry(1, 2, 0, 50, 50), many, false));
-        assertFalse(PixelPrimitives.suitKept(geometry(1, 1, 0, 8, 9), many, false), "large images");
+        assertFalse(PixelPrimitives.suitKept(geometry(1, 1, 0, 16, 17), many, false), "large images");
         assertFalse(PixelPrimitives.suitKept(geometry(1, 2, 0, 8, 8), many - 1, false), "few weights");
         assertFalse(PixelPrimitives.suitKept(geometry(3, 1, 0, 8, 8), many, false), "a window of several positions");
         assertFalse(PixelPrimitives.suitKept(geometry(1, 1, 1, 4, 4), many, false), "padding");

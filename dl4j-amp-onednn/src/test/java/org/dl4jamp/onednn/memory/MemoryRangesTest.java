@@ -30,13 +30,20 @@ class MemoryRangesTest {
             for (int i = 0; i < 12; i++) {
                 int begin = random.nextInt(60);
                 int length = 1 + random.nextInt(8);
-                ranges.add(begin, length);
-                bytes.set(begin, begin + length);
+                boolean adds = random.nextInt(3) > 0;
+                if (adds) {
+                    ranges.add(begin, length);
+                } else {
+                    ranges.remove(begin, length);
+                }
+                bytes.set(begin, begin + length, adds);
             }
             for (int begin = 0; begin < 70; begin++) {
                 for (int length = 1; length < 10; length++) {
-                    boolean all = bytes.get(begin, begin + length).cardinality() == length;
-                    assertEquals(all, ranges.contain(begin, length), begin + " " + length + " " + ranges.ends());
+                    int number = bytes.get(begin, begin + length).cardinality();
+                    String what = begin + " " + length + " " + ranges.ends();
+                    assertEquals(number == length, ranges.contain(begin, length), what);
+                    assertEquals(number > 0, ranges.overlap(begin, length), what);
                 }
             }
         }

@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.primitive;
+package org.dl4jamp.onednn.twin;
 
 import java.util.stream.Stream;
 import org.bytedeco.dnnl.binary;
@@ -10,6 +10,10 @@ import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Resources;
 import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Slab;
+import org.dl4jamp.onednn.primitive.Copies;
+import org.dl4jamp.onednn.primitive.Kernel;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Work;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
