@@ -19,9 +19,9 @@ import org.dl4jamp.benchmarks.tape.Tape;
 
 /**
  * The primitives of a pass in inference mode, on channels-last plain memory. Batch normalization is folded into the
- * weights of the product before it. Sums of residual blocks and ReLU are fused into the product's primitive. Before the
- * first pass weights are in each primitive's own order, and features in the activations' type and order. Activations
- * reuse the memory of those that aren't read any more.
+ * weights of the product before it. Sums of residual blocks and ReLU are fused into the product's primitive. Positions
+ * that nobody reads aren't computed. Before the first pass weights are in each primitive's own order, and features in
+ * the activations' type and order. Activations reuse the memory of those that aren't read any more.
  */
 public final class FloorInference implements Inference, OneDnnWorkload {
     private final Tape tape;
@@ -41,7 +41,7 @@ public final class FloorInference implements Inference, OneDnnWorkload {
         sequences = new Sequences(blueprint);
         loss = blueprint.loss().kind();
         Memories memories = new Memories(tape);
-        List<Stage> stages = Stage.of(blueprint);
+        List<Stage> stages = SampledStages.of(Stage.of(blueprint));
         minibatch = (int) tensors.get(Blueprint.FEATURES).size(0);
         Tensor features = sequences.arranged(tensors.get(Blueprint.FEATURES));
         if (task == Task.TIME_STEPS) {
