@@ -6,8 +6,8 @@ import org.dl4jamp.onednn.memory.Gather;
 import org.dl4jamp.onednn.memory.Layout;
 
 /**
- * What a kernel reads and writes: images, sequences or volumes, their channels last in memory, of which it computes
- * each position from those under a window.
+ * Images, sequences or volumes that a kernel reads and writes, their channels last in memory. It computes each position
+ * from those under a window.
  *
  * @param steps between two windows, along each axis
  * @param isPointwise whether a window is one position of the input
