@@ -154,7 +154,8 @@ record ConvolutionPrimitives<F extends primitive_desc>(
 
     @Override
     public Optional<WindowGeometry> windows() {
-        return kind.multiplies() && source == Source.INPUT ? Optional.of(geometry) : Optional.empty();
+        boolean inPlace = kind.multiplies() && source == Source.INPUT;
+        return inPlace && geometry.eachCoversNumbers() ? Optional.of(geometry) : Optional.empty();
     }
 
     @Override

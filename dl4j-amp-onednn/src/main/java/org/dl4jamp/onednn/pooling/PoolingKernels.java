@@ -64,7 +64,7 @@ public final class PoolingKernels implements AutoCloseable {
                         what + " in inference",
                         forward(dnnl.prop_kind.forward_inference, kind, geometry, input, output))
                 : forward;
-        if (in.equals(Layout.channelsLast(in.type(), in.shape()))) {
+        if (in.equals(Layout.channelsLast(in.type(), in.shape())) && geometry.eachCoversNumbers()) {
             parts = geometry.isPointwise() ? null : new PartialPooling(context, what, kind, geometry, in, out);
             inference.at(new Positions(in, out, geometry.steps(), geometry.isPointwise(), Optional.ofNullable(parts)));
         } else {

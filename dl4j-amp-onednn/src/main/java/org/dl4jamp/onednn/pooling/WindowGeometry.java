@@ -24,6 +24,10 @@ public record WindowGeometry(List<Axis> axes, boolean exceedsArray) {
             return new Axis(1, stride, 0, 0, 0, output);
         }
 
+        private boolean coversNumbers() {
+            return gap == 0 ? before < kernel && after < kernel : before == 0 && after == 0;
+        }
+
         /** Returns every so many-th window, with the padding that they cover. */
         private Axis every(long steps) {
             long some = part(output, steps);
@@ -105,6 +109,14 @@ public record WindowGeometry(List<Axis> axes, boolean exceedsArray) {
                 .toList();
         WindowGeometry some = new WindowGeometry(part, exceedsArray);
         return isPointwise() ? some.withoutSteps() : some;
+    }
+
+    /**
+     * Returns whether each window covers a number of the array for sure. If none of some windows does, oneDNN reads
+     * invalid memory.
+     */
+    public boolean eachCoversNumbers() {
+        return axes.stream().allMatch(Axis::coversNumbers);
     }
 
     /** Returns whether windows are of one position, and none of padding. */

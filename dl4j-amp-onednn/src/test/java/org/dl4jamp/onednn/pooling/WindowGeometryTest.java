@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.Random;
+import java.util.stream.LongStream;
 import org.dl4jamp.onednn.pooling.WindowGeometry.Axis;
 import org.junit.jupiter.api.Test;
 
@@ -50,5 +51,28 @@ class WindowGeometryTest {
         assertEquals(
                 List.of(new Axis(1, 1, 0, 0, 0, 4), new Axis(1, 1, 0, 0, 0, 3)),
                 positions.withoutSteps().axes());
+    }
+
+    @Test
+    void windowsThatCoverNumbersAreThoseThatDo() {
+        Random random = new Random(8);
+        for (int run = 0; run < 2000; run++) {
+            long size = random.nextLong(1, 6);
+            long kernel = random.nextLong(1, 4);
+            long gap = random.nextLong(2);
+            long before = random.nextLong(4);
+            long after = random.nextLong(4);
+            Axis shape = new Axis(kernel, 1, gap, before, after, 0);
+            if (size + before + after <= (kernel - 1) * (gap + 1)) {
+                continue;
+            }
+            Axis axis = new Axis(kernel, 1, gap, before, after, windows(size, shape));
+            boolean each = LongStream.range(0, axis.output()).allMatch(window -> LongStream.range(0, kernel)
+                    .map(number -> window - before + number * (gap + 1))
+                    .anyMatch(at -> at >= 0 && at < size));
+            boolean said = new WindowGeometry(List.of(axis), false).eachCoversNumbers();
+            assertTrue(each || !said, () -> axis + " of " + size);
+            assertTrue(gap > 0 || each == said, () -> axis + " of " + size);
+        }
     }
 }
