@@ -65,4 +65,7 @@ public interface PassRecorder {
      *     there after a pass is repeated
      */
     Optional<Recording> end(List<INDArray> read);
+
+    /** Ends it, and forgets what was noted. */
+    void cancel();
 }

@@ -94,7 +94,7 @@ final class RepeatedPasses {
         next = 0;
         if (notes) {
             notes = false;
-            recorder.end(List.of()).ifPresent(PassRecorder.Recording::close);
+            recorder.cancel();
             drop();
         } else if (phase == Phase.TRIED) {
             drop();
@@ -200,8 +200,8 @@ final class RepeatedPasses {
     }
 
     /**
-     * Returns the results that are read behind the list. After a list that gave other numbers it's all of them: then
-     * the next one computes nothing else than the layers do.
+     * Returns the results that are read after the list. After a list that gave other numbers it's all of them: then the
+     * next one computes nothing else than the layers do.
      */
     private List<INDArray> read() {
         Set<String> within = turns.stream().map(turn -> turn.member().name()).collect(Collectors.toSet());

@@ -184,11 +184,13 @@ public record ConvolutionForm(
                 && ConvolutionPrimitives.suitsSideBySide(geometry, minibatch, weights.length())) {
             return convolution(Source.SIDE_BY_SIDE, geometry.sideBySide(minibatch));
         }
+        if (keepsWeights && WindowPrimitives.suit(geometry, input, weights.length())) {
+            return new WindowPrimitives(geometry);
+        }
         // Weights that are kept are arranged once: a convolution's own order costs nothing then.
         boolean byPixels = keepsWeights
                 ? PixelPrimitives.suitKept(geometry, weights.length(), OneDnnLibrary.isAvx2())
                         || (!sum && PixelPrimitives.suitSingle(geometry, nOut, input.type()))
-                        || PixelPrimitives.suitWindows(geometry, input, weights.length())
                 : PixelPrimitives.suit(geometry, minibatch);
         if (byPixels) {
             return new PixelPrimitives(geometry, keepsWeights);

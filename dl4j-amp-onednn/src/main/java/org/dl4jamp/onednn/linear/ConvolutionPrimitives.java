@@ -53,7 +53,7 @@ record ConvolutionPrimitives<F extends primitive_desc>(
         if (!OneDnnLibrary.isAvx2()) {
             return "";
         }
-        if (PixelPrimitives.isPointwise(geometry)) {
+        if (geometry.isPointwise()) {
             return "jit_1x1:";
         }
         boolean isSecond = channels <= MOST_CHANNELS_OF_SECOND || (isLarge(geometry) && fillsBlocks(made));
@@ -148,7 +148,7 @@ record ConvolutionPrimitives<F extends primitive_desc>(
     public boolean areByRows(Layout input) {
         return kind.multiplies()
                 && source == Source.INPUT
-                && PixelPrimitives.isPointwise(geometry)
+                && geometry.isPointwise()
                 && !PixelPrimitives.isStrided(geometry);
     }
 

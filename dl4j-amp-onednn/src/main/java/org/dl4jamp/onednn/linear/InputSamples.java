@@ -11,6 +11,7 @@ import org.dl4jamp.onednn.pooling.SideBySide;
 import org.dl4jamp.onednn.pooling.WindowCopies;
 import org.dl4jamp.onednn.pooling.WindowGeometry;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Tape;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -41,16 +42,9 @@ abstract class InputSamples implements AutoCloseable {
 
     /** Selects the positions under a window of one position with strides. */
     static InputSamples under(OneDnnContext context, String layer, WindowGeometry geometry, Layout input) {
-        return new Averaged(
-                context,
-                PoolingKernels.make(
-                        context,
-                        layer,
-                        dnnl.algorithm.pooling_avg_exclude_padding,
-                        geometry.withoutGaps(),
-                        false,
-                        input),
-                input);
+        PoolingKernels averages = PoolingKernels.make(
+                context, layer, dnnl.algorithm.pooling_avg_exclude_padding, geometry.withoutGaps(), false, input);
+        return new Averaged(context, averages, input);
     }
 
     /**
@@ -127,24 +121,34 @@ abstract class InputSamples implements AutoCloseable {
         }
     }
 
-    private static class Gathered extends InputSamples {
-        private final OneDnnContext context;
-        private final Gather parts;
+    /** Numbers that are copied to memory that the network's kernels share. */
+    private abstract static class Packed extends InputSamples {
+        private final AlignedMemory memory;
 
-        Gathered(OneDnnContext context, Layout layout, Gather parts) {
+        Packed(OneDnnContext context, Layout layout) {
             super(layout);
-            this.context = context;
-            this.parts = parts;
-            context.staging().reserve(bytes(layout));
+            this.memory = context.staging();
+            memory.reserve(bytes(layout));
         }
 
         Place packed() {
-            return Place.kept(context.staging().address());
+            return Place.kept(memory.address());
+        }
+    }
+
+    private static class Gathered extends Packed {
+        private final Tape tape;
+        private final Gather parts;
+
+        Gathered(OneDnnContext context, Layout layout, Gather parts) {
+            super(context, layout);
+            this.tape = context.tape();
+            this.parts = parts;
         }
 
         @Override
         Place take(INDArray input) {
-            context.tape().gather(parts, Place.of(input), packed());
+            tape.gather(parts, Place.of(input), packed());
             return packed();
         }
     }
@@ -166,19 +170,12 @@ abstract class InputSamples implements AutoCloseable {
     }
 
     /** Averages of one number, which copy it. */
-    private static final class Averaged extends InputSamples {
-        private final AlignedMemory packed;
+    private static final class Averaged extends Packed {
         private final PoolingKernels averages;
 
         Averaged(OneDnnContext context, PoolingKernels averages, Layout input) {
-            super(Layout.channelsLast(input.type(), averages.outputShape()));
+            super(context, Layout.channelsLast(input.type(), averages.outputShape()));
             this.averages = averages;
-            packed = context.staging();
-            packed.reserve(bytes(layout()));
-        }
-
-        private Place packed() {
-            return Place.kept(packed.address());
         }
 
         @Override

@@ -11,7 +11,6 @@ import org.dl4jamp.onednn.linear.ProductDescriptions.Pass;
 import org.dl4jamp.onednn.memory.Gather;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.pooling.WindowCopies;
-import org.dl4jamp.onednn.pooling.WindowGeometry;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.Positions;
@@ -101,14 +100,13 @@ final class PartialKernels implements Kernel.Rows, Positions.Selection, AutoClos
                         descriptions.samples(),
                         descriptions.outputOf(pass),
                         windows.steps(),
-                        PixelPrimitives.isPointwise(windows),
+                        windows.isPointwise(),
                         Optional.of(this)));
     }
 
     @Override
     public Gather copies(List<Long> every) {
-        Layout output = descriptions.outputOf(pass);
-        return WindowCopies.of(what, WindowGeometry.positions(output.extents(), every), output);
+        return WindowCopies.of(what, every, descriptions.outputOf(pass));
     }
 
     @Override

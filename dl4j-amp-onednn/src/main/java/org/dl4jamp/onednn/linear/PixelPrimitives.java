@@ -1,6 +1,5 @@
 package org.dl4jamp.onednn.linear;
 
-import java.util.Arrays;
 import java.util.Optional;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.pooling.WindowGeometry;
@@ -9,9 +8,8 @@ import org.dl4jamp.onednn.primitive.OneDnnLibrary;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
- * A convolution as the inner product of the weights and a matrix with a row for each window. Of a pointwise convolution
- * without padding a row has the channels of a position. It reads the weights as they are; oneDNN's convolution reorders
- * them, and their gradient. Of larger windows, in forward passes alone, the rows are copies.
+ * A pointwise convolution without padding: the inner product of a matrix with a row of channels for each position. It
+ * reads the weights as they are; oneDNN's convolution reorders them, and their gradient.
  */
 final class PixelPrimitives extends DensePrimitives {
     /**
@@ -26,12 +24,6 @@ final class PixelPrimitives extends DensePrimitives {
     /** With fewer weights oneDNN's inner product doesn't use the widest registers. */
     private static final long FEWEST_WEIGHTS = 1 << 14;
 
-    /** With more windows than this it takes longer to copy their numbers. */
-    private static final long MOST_WINDOWS = 16;
-
-    /** With fewer weights oneDNN's convolution is as fast. */
-    private static final long FEWEST_WEIGHTS_OF_WINDOWS = 1 << 20;
-
     private final WindowGeometry geometry;
 
     /** @param keepsWeights whether weights are arranged once, and for forward passes alone */
@@ -42,7 +34,7 @@ final class PixelPrimitives extends DensePrimitives {
 
     /** Returns whether this is possible, and faster than oneDNN's convolution, which is slow with strides. */
     static boolean suit(WindowGeometry geometry, long minibatch) {
-        return isPointwise(geometry) && (isStrided(geometry) || minibatch * positions(geometry) <= MOST_PIXELS);
+        return geometry.isPointwise() && (isStrided(geometry) || minibatch * geometry.windows() <= MOST_PIXELS);
     }
 
     /**
@@ -52,9 +44,9 @@ final class PixelPrimitives extends DensePrimitives {
      */
     static boolean suitKept(WindowGeometry geometry, long weights, boolean isAvx2) {
         return !isAvx2
-                && isPointwise(geometry)
+                && geometry.isPointwise()
                 && weights >= FEWEST_WEIGHTS
-                && (isStrided(geometry) || positions(geometry) <= MOST_POSITIONS);
+                && (isStrided(geometry) || geometry.windows() <= MOST_POSITIONS);
     }
 
     /**
@@ -62,7 +54,7 @@ final class PixelPrimitives extends DensePrimitives {
      * they take 0.5 to 1 of its time (measured on a Zen 3), with older instructions as long.
      */
     static boolean suitGradients(WindowGeometry geometry) {
-        return OneDnnLibrary.isAvx2() && isPointwise(geometry) && !isStrided(geometry);
+        return OneDnnLibrary.isAvx2() && geometry.isPointwise() && !isStrided(geometry);
     }
 
     /**
@@ -71,32 +63,7 @@ final class PixelPrimitives extends DensePrimitives {
      * both take as long.
      */
     static boolean suitSingle(WindowGeometry geometry, long made, DataType type) {
-        return made == 1 && type == DataType.FLOAT && isPointwise(geometry) && !isStrided(geometry);
-    }
-
-    /**
-     * Returns whether a few windows over many channels are multiplied faster as rows, by weights that are arranged
-     * once. Most of the time passes while weights come from memory. In FP32 with AVX-512 the product, copies included,
-     * takes 0.65 of the convolution's time for 16 windows of 512 channels (measured on a Zen 5). In BFLOAT16 it takes
-     * as long, and with AVX2 1.5 times as long.
-     *
-     * @param weights how many numbers they are
-     */
-    static boolean suitWindows(WindowGeometry geometry, Layout input, long weights) {
-        return input.type() == DataType.FLOAT
-                && OneDnnLibrary.hasAvx512()
-                && !isPointwise(geometry)
-                && input.equals(Layout.channelsLast(input.type(), input.shape()))
-                && input.shape()[0] * positions(geometry) <= MOST_WINDOWS
-                && weights >= FEWEST_WEIGHTS_OF_WINDOWS;
-    }
-
-    static boolean isPointwise(WindowGeometry geometry) {
-        return geometry.isPointwise();
-    }
-
-    private static long positions(WindowGeometry geometry) {
-        return Arrays.stream(geometry.output()).reduce(1, (a, b) -> a * b);
+        return made == 1 && type == DataType.FLOAT && geometry.isPointwise() && !isStrided(geometry);
     }
 
     static boolean isStrided(WindowGeometry geometry) {
@@ -105,26 +72,22 @@ final class PixelPrimitives extends DensePrimitives {
 
     @Override
     public String name() {
-        return (isPointwise(geometry) ? "product of the pixels" : "product of the windows") + " of a convolution with "
-                + geometry;
+        return "product of the pixels of a convolution with " + geometry;
     }
 
     @Override
     public InputSamples samples(OneDnnContext context, String layer, Layout input) {
-        if (!isPointwise(geometry)) {
-            return InputSamples.windows(context, layer, geometry, input);
-        }
         return isStrided(geometry) ? InputSamples.under(context, layer, geometry, input) : InputSamples.all(input);
     }
 
     @Override
     public boolean areByRows(Layout input) {
-        return isPointwise(geometry) && !isStrided(geometry);
+        return !isStrided(geometry);
     }
 
     @Override
     public Optional<WindowGeometry> windows() {
-        return isPointwise(geometry) ? Optional.of(geometry.withoutSteps()) : Optional.empty();
+        return Optional.of(geometry.withoutSteps());
     }
 
     @Override
@@ -135,15 +98,5 @@ final class PixelPrimitives extends DensePrimitives {
     @Override
     public Layout seen(Layout layout) {
         return layout.asMatrix();
-    }
-
-    @Override
-    public Layout seenSamples(Layout samples) {
-        return isPointwise(geometry) ? seen(samples) : samples;
-    }
-
-    @Override
-    public Layout seenWeights(Layout weights) {
-        return isPointwise(geometry) ? seen(weights) : weights;
     }
 }

@@ -106,7 +106,7 @@ record ProductDescriptions<F extends primitive_desc>(
     /** Returns the same for every so many-th position of the output. A pointwise one reads these positions alone. */
     ProductDescriptions<F> every(List<Long> steps) {
         WindowGeometry part = primitives.windows().orElseThrow().every(steps);
-        Layout input = PixelPrimitives.isPointwise(part) ? with(samples, part.output()) : samples;
+        Layout input = part.isPointwise() ? with(samples, part.output()) : samples;
         ProductKernels.Task some = new ProductKernels.Task(
                 task.layer(),
                 input,

@@ -49,7 +49,7 @@ record PartialPooling(
 
     @Override
     public Gather copies(List<Long> every) {
-        return WindowCopies.of(what, WindowGeometry.positions(out.extents(), every), out);
+        return WindowCopies.of(what, every, out);
     }
 
     @Override

@@ -1,6 +1,7 @@
 package org.dl4jamp.onednn.pooling;
 
 import java.util.Arrays;
+import java.util.List;
 import org.dl4jamp.onednn.memory.Gather;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Workspaces;
@@ -17,7 +18,7 @@ public final class WindowCopies {
     /** Returns the layout {@code [windows of all examples, channels, window's extents]} of the copies. */
     public static Layout layout(WindowGeometry geometry, Layout input) {
         long[] shape = input.shape();
-        long windows = shape[0] * number(geometry.output());
+        long windows = shape[0] * geometry.windows();
         return Layout.channelsLast(input.type(), Workspaces.shape(windows, shape[1], geometry.kernel()));
     }
 
@@ -33,7 +34,7 @@ public final class WindowCopies {
         long bytes = input.shape()[1] * input.type().width();
         for (long example = 0; example < input.shape()[0]; example++) {
             long first = example * number(extents);
-            for (long window = 0; window < number(geometry.output()); window++) {
+            for (long window = 0; window < geometry.windows(); window++) {
                 for (long covered = 0; covered < number(geometry.kernel()); covered++) {
                     long position = position(geometry, extents, window, covered);
                     if (position == PADDING) {
@@ -45,6 +46,16 @@ public final class WindowCopies {
             }
         }
         return copies;
+    }
+
+    /**
+     * Returns what copies every so many-th position.
+     *
+     * @param what the layer, for error messages
+     * @param layout that of the positions, channels last in memory
+     */
+    public static Gather of(String what, List<Long> every, Layout layout) {
+        return of(what, WindowGeometry.positions(layout.extents(), every), layout);
     }
 
     private static long number(long... extents) {

@@ -70,6 +70,11 @@ public record WindowGeometry(List<Axis> axes, boolean exceedsArray) {
         return each(Axis::output);
     }
 
+    /** Returns how many windows there are. */
+    public long windows() {
+        return Arrays.stream(output()).reduce(1, (a, b) -> a * b);
+    }
+
     /** Returns the same for a window of one position, in which gaps mean nothing: oneDNN looks at them all the same. */
     public WindowGeometry withoutGaps() {
         List<Axis> same = axes.stream()
@@ -79,7 +84,7 @@ public record WindowGeometry(List<Axis> axes, boolean exceedsArray) {
     }
 
     /** Returns windows of one position each, every so many-th one of an array. */
-    public static WindowGeometry positions(long[] extents, List<Long> every) {
+    static WindowGeometry positions(long[] extents, List<Long> every) {
         return new WindowGeometry(
                 IntStream.range(0, extents.length)
                         .mapToObj(axis -> Axis.ofPosition(every.get(axis), part(extents[axis], every.get(axis))))
@@ -101,7 +106,7 @@ public record WindowGeometry(List<Axis> axes, boolean exceedsArray) {
      * Returns every so many-th window. Windows of one position each are over an array of these positions alone, others
      * over the same array.
      *
-     * @param steps along each axis; one for each axis if these windows have steps
+     * @param steps along each axis, counted in windows; ones for windows of one position that have steps themselves
      */
     public WindowGeometry every(List<Long> steps) {
         List<Axis> part = IntStream.range(0, axes.size())

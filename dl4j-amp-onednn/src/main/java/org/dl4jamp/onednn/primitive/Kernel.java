@@ -115,6 +115,13 @@ public final class Kernel implements AutoCloseable {
         }
     }
 
+    /** Returns the bytes of an argument, from its first to its last number. */
+    long bytes(int index) {
+        try (PointerScope temporary = new PointerScope()) {
+            return Extent.of(description(index)).bytes();
+        }
+    }
+
     /** Makes the buffer of an argument, at its first use, as the primitive describes it. */
     private Argument argument(int index) {
         try (PointerScope temporary = new PointerScope()) {

@@ -41,13 +41,4 @@ public record Positions(
     boolean hasSteps() {
         return steps.stream().anyMatch(step -> step > 1);
     }
-
-    /** Returns the layout of every so many-th position of the output. */
-    Layout every(List<Long> every) {
-        long[] shape = output.shape();
-        for (int axis = 0; axis < every.size(); axis++) {
-            shape[axis + 2] = (shape[axis + 2] - 1) / every.get(axis) + 1;
-        }
-        return Layout.channelsLast(output.type(), shape);
-    }
 }

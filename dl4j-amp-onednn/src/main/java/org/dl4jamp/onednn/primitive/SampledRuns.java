@@ -8,7 +8,6 @@ import java.util.Optional;
 import java.util.concurrent.atomic.LongAdder;
 import org.bytedeco.dnnl.global.dnnl;
 import org.dl4jamp.onednn.memory.Gather;
-import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.MemoryRanges;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.Workspaces;
@@ -46,7 +45,7 @@ final class SampledRuns {
     /**
      * Returns the runs of a list, with other ones in place of some. Makes kernels, if they aren't there.
      *
-     * @param kept what is read after the list
+     * @param kept the results that are read after the list
      */
     static List<Tape.Run> in(List<Tape.Run> noted, List<Place> kept) {
         SampledRuns runs = new SampledRuns(noted, kept);
@@ -68,12 +67,11 @@ final class SampledRuns {
         for (int run = noted.size() - 1; run >= 0; run--) {
             find(run);
         }
+        boolean changes;
         do {
-            boolean changes;
-            do {
-                changes = sampled.keySet().removeIf(run -> !isConsistent(run));
-            } while (changes);
-        } while (sampled.keySet().removeIf(run -> !haveKernels(run)));
+            changes = sampled.keySet().removeIf(run -> !isConsistent(run))
+                    || sampled.keySet().removeIf(run -> !haveKernels(run));
+        } while (changes);
     }
 
     private void find(int run) {
@@ -93,7 +91,7 @@ final class SampledRuns {
         return Optional.ofNullable(noted.get(run).kernel()).flatMap(Kernel::positions);
     }
 
-    /** Returns whether a run reads nothing with positions besides its input, such as a summand. */
+    /** Returns whether a run reads no activations besides its input, such as a summand. */
     private boolean readsOneArray(int run) {
         return noted.get(run).arguments().stream()
                 .filter(Tape.Argument::isRead)
@@ -203,8 +201,7 @@ final class SampledRuns {
         if (sampled.isEmpty()) {
             return noted;
         }
-        sampled.forEach((run, steps) ->
-                results.put(run, memory(positions(run).orElseThrow().every(steps))));
+        sampled.keySet().forEach(run -> results.put(run, memory(kernel(run).orElseThrow())));
         SAMPLED.add(sampled.size());
         List<Tape.Run> all = new ArrayList<>();
         for (int run = 0; run < noted.size(); run++) {
@@ -219,10 +216,10 @@ final class SampledRuns {
         return all;
     }
 
-    private static INDArray memory(Layout layout) {
+    /** Returns memory for what a kernel writes. */
+    private static INDArray memory(Kernel kernel) {
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            return Nd4j.createUninitialized(
-                    DataType.INT8, layout.length() * layout.type().width());
+            return Nd4j.createUninitialized(DataType.INT8, kernel.bytes(dnnl.DNNL_ARG_DST));
         }
     }
 

@@ -216,13 +216,18 @@ public final class Tape implements PassRecorder, AutoCloseable {
             made.add(repeated);
             recording = Optional.of(repeated);
         }
+        cancel();
+        return recording;
+    }
+
+    @Override
+    public void cancel() {
         if (isNoting()) {
             thread = null;
             input = null;
             place = null;
             runs = List.of();
         }
-        return recording;
     }
 
     /** Frees what was noted. */

@@ -51,7 +51,7 @@ class FewWindowsTest {
         private boolean areCopied(int minibatch, long weights) {
             long[] shape = input.getShape(true);
             shape[0] = minibatch;
-            return PixelPrimitives.suitWindows(geometry(), Layout.channelsLast(DataType.FLOAT, shape), weights);
+            return WindowPrimitives.suit(geometry(), Layout.channelsLast(DataType.FLOAT, shape), weights);
         }
 
         private MultiLayerNetwork network(Random random) {
@@ -202,17 +202,16 @@ class FewWindowsTest {
         WindowGeometry geometry = all().get(0).geometry();
         Layout image = Layout.channelsLast(DataType.FLOAT, 1, 512, 4, 4);
         long weights = 1 << 20;
-        assertEquals(OneDnnLibrary.hasAvx512(), PixelPrimitives.suitWindows(geometry, image, weights));
-        assertFalse(PixelPrimitives.suitWindows(geometry, image, weights - 1), "few weights");
-        assertFalse(PixelPrimitives.suitWindows(geometry, image.as(DataType.BFLOAT16), weights), "BFLOAT16");
+        assertEquals(OneDnnLibrary.hasAvx512(), WindowPrimitives.suit(geometry, image, weights));
+        assertFalse(WindowPrimitives.suit(geometry, image, weights - 1), "few weights");
+        assertFalse(WindowPrimitives.suit(geometry, image.as(DataType.BFLOAT16), weights), "BFLOAT16");
         assertFalse(
-                PixelPrimitives.suitWindows(geometry, Layout.dense(DataType.FLOAT, 1, 512, 4, 4), weights),
-                "another order");
+                WindowPrimitives.suit(geometry, Layout.dense(DataType.FLOAT, 1, 512, 4, 4), weights), "another order");
         assertFalse(
-                PixelPrimitives.suitWindows(geometry, Layout.channelsLast(DataType.FLOAT, 2, 512, 4, 4), weights),
+                WindowPrimitives.suit(geometry, Layout.channelsLast(DataType.FLOAT, 2, 512, 4, 4), weights),
                 "many windows");
         WindowGeometry pointwise =
                 new Window(2, ones(2), ones(2), new int[] {0, 0}, ones(2), ConvolutionMode.Same).over(4, 4);
-        assertFalse(PixelPrimitives.suitWindows(pointwise, image, weights), "windows of one position");
+        assertFalse(WindowPrimitives.suit(pointwise, image, weights), "windows of one position");
     }
 }

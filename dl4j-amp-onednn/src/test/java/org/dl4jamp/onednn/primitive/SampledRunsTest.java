@@ -4,9 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration.GraphBuilder;
@@ -28,8 +31,11 @@ import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.inference.Repetition;
 import org.dl4jamp.onednn.Agreement;
+import org.dl4jamp.onednn.RefusingEngine;
 import org.dl4jamp.onednn.Types;
 import org.dl4jamp.precision.Precision;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -283,6 +289,55 @@ class SampledRunsTest {
         } else {
             assertTrue(sampled <= expected, () -> sampled + ", where " + expected + " are possible");
         }
+    }
+
+    /** Kernels of fewer positions are made with the list, of the second pass. */
+    @Test
+    void withoutSomeOfTheirKernelsAllPositionsAreComputed(@TempDir Path folder) throws IOException {
+        Case of = new Case("narrow pointwise convolutions", 3, 24, 10, 10, net -> net.convolution("first", "a", 16, 5)
+                .convolution("a", "b", 24, 1)
+                .convolution("b", "c", 16, 1)
+                .convolution("c", "d", 24, 1, 2, 2)
+                .output("d"));
+        ComputationGraph stock = of.graph();
+        randomize(stock);
+        RefusingEngine.whileFound(folder, () -> {
+            List<Integer> asked = new ArrayList<>();
+            AtomicInteger kernels = new AtomicInteger();
+            RefusingEngine.refuse(number -> {
+                kernels.set(number + 1);
+                return false;
+            });
+            long all = sampled(of, stock, () -> asked.add(kernels.get()));
+            assertSampled(of.sampled(), all, Precision.FLOAT);
+            int beforeList = asked.get(0);
+            assertTrue(kernels.get() > beforeList, "no kernel was made with the list");
+            for (int which = beforeList; which < kernels.get(); which++) {
+                int refused = which;
+                RefusingEngine.refuse(number -> number == refused);
+                assertTrue(sampled(of, stock, () -> {}) < all, "without kernel " + refused);
+            }
+        });
+    }
+
+    /** Runs passes, and returns how many of the runs of their list are sampled. */
+    private static long sampled(Case of, ComputationGraph stock, Runnable afterEach) {
+        long before = SampledRuns.sampled();
+        long repeated = Repetition.repeated();
+        AmpConfig config = AmpConfig.builder()
+                .engine(RefusingEngine.NAME)
+                .precision(Precision.FLOAT)
+                .build();
+        ComputationGraph graph = stock.clone();
+        try (InferenceMode mode = MixedPrecision.inference(graph, config)) {
+            for (int pass = 0; pass < BEFORE + 1; pass++) {
+                INDArray x = of.input(2, pass);
+                Agreement.assertWithin("pass " + pass, stock.outputSingle(x), graph.outputSingle(x), 1e-5);
+                afterEach.run();
+            }
+        }
+        assertTrue(Repetition.repeated() > repeated, "no pass was repeated");
+        return SampledRuns.sampled() - before;
     }
 
     static Stream<Precision> precisions() {
