@@ -13,6 +13,8 @@ import org.dl4jamp.benchmarks.blueprint.Tensors;
 import org.dl4jamp.benchmarks.kernels.OneDnnWorkload;
 import org.dl4jamp.benchmarks.side.Inference;
 import org.dl4jamp.benchmarks.side.Task;
+import org.dl4jamp.benchmarks.stage.SampledStages;
+import org.dl4jamp.benchmarks.stage.Stage;
 import org.dl4jamp.benchmarks.tape.Flow;
 import org.dl4jamp.benchmarks.tape.Memories;
 import org.dl4jamp.benchmarks.tape.Tape;

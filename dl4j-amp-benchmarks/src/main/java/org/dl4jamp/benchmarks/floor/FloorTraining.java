@@ -16,6 +16,7 @@ import org.dl4jamp.benchmarks.blueprint.Parameter;
 import org.dl4jamp.benchmarks.blueprint.Tensors;
 import org.dl4jamp.benchmarks.kernels.OneDnnWorkload;
 import org.dl4jamp.benchmarks.side.Training;
+import org.dl4jamp.benchmarks.stage.Stage;
 import org.dl4jamp.benchmarks.tape.Flow;
 import org.dl4jamp.benchmarks.tape.Part;
 import org.dl4jamp.benchmarks.tape.Tape;

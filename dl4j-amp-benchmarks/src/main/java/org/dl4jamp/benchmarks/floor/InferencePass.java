@@ -19,6 +19,7 @@ import org.dl4jamp.benchmarks.blueprint.Loss;
 import org.dl4jamp.benchmarks.blueprint.Operation;
 import org.dl4jamp.benchmarks.blueprint.Tensors;
 import org.dl4jamp.benchmarks.blueprint.Window;
+import org.dl4jamp.benchmarks.stage.Stage;
 import org.dl4jamp.benchmarks.tape.Flow;
 import org.dl4jamp.benchmarks.tape.Memories;
 import org.dl4jamp.benchmarks.tape.ReluFusion;
@@ -278,9 +279,8 @@ final class InferencePass {
             case SQUARED_ERROR -> outputs;
             case CROSS_ENTROPY -> softmax(tape, outputs);
             case BINARY_CROSS_ENTROPY -> {
-                memory.desc numbers = outputs.description();
                 memory probabilities = LossPart.sigmoid(tape, INFERENCE, outputs);
-                yield Flow.withoutGradient(tape, probabilities, numbers, outputs.shape());
+                yield Flow.withoutGradient(tape, probabilities, outputs.description(), outputs.shape());
             }
         };
     }

@@ -5,6 +5,7 @@ import org.bytedeco.dnnl.inner_product_forward;
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 import org.dl4jamp.benchmarks.blueprint.Window;
+import org.dl4jamp.benchmarks.stage.Stage;
 import org.dl4jamp.benchmarks.tape.Flow;
 import org.dl4jamp.benchmarks.tape.ReluFusion;
 import org.dl4jamp.benchmarks.tape.Tape;

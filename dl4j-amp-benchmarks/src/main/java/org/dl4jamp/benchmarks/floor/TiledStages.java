@@ -10,6 +10,7 @@ import org.dl4jamp.benchmarks.blueprint.Parameter;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 import org.dl4jamp.benchmarks.blueprint.Tensors;
 import org.dl4jamp.benchmarks.blueprint.Window;
+import org.dl4jamp.benchmarks.stage.Stage;
 import org.dl4jamp.benchmarks.tape.Flow;
 import org.dl4jamp.benchmarks.tape.Memories;
 import org.dl4jamp.benchmarks.tape.Tape;

@@ -25,6 +25,7 @@ import org.dl4jamp.benchmarks.cases.TinyCases;
 import org.dl4jamp.benchmarks.dl4j.BlueprintBuilder;
 import org.dl4jamp.benchmarks.dl4j.RunningStatistics;
 import org.dl4jamp.benchmarks.side.Task;
+import org.dl4jamp.benchmarks.stage.Stage;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;

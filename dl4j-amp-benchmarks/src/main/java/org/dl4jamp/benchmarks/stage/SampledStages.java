@@ -1,4 +1,4 @@
-package org.dl4jamp.benchmarks.floor;
+package org.dl4jamp.benchmarks.stage;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -13,7 +13,7 @@ import org.dl4jamp.benchmarks.blueprint.Window;
  * position of its input. If nothing else reads that, what is before it takes these steps, and pointwise convolutions in
  * between compute the same positions.
  */
-final class SampledStages {
+public final class SampledStages {
     private static final Steps ONE = new Steps(1, 1);
 
     private record Steps(int y, int x) {}
@@ -27,7 +27,7 @@ final class SampledStages {
     }
 
     /** Returns stages that compute the same last output. */
-    static List<Stage> of(List<Stage> stages) {
+    public static List<Stage> of(List<Stage> stages) {
         SampledStages some = new SampledStages(stages);
         some.find();
         return some.rewritten();

@@ -1,4 +1,4 @@
-package org.dl4jamp.benchmarks.floor;
+package org.dl4jamp.benchmarks.stage;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -22,7 +22,7 @@ import org.dl4jamp.benchmarks.blueprint.Tensors;
  * @param relu whether ReLU comes last
  * @param output the operation that this output belongs to
  */
-record Stage(
+public record Stage(
         Operation head,
         Optional<Operation.BatchNormalization> normalization,
         Optional<String> summand,
@@ -32,17 +32,17 @@ record Stage(
      * A product's weights and bias with those of the batch normalization behind it in them: scale (W x + b - mean) /
      * sqrt(variance + epsilon) + shift is a product as well.
      */
-    record Product(Tensor weights, Optional<Tensor> bias) {}
+    public record Product(Tensor weights, Optional<Tensor> bias) {}
 
     /** Returns the weights and the bias of its head, which is a product, with its normalization in them. */
-    Product product(Tensors tensors) {
+    public Product product(Tensors tensors) {
         Tensor weights = tensors.get(head, Parameter.WEIGHTS);
         Optional<Tensor> bias = bias(head, tensors);
         return normalization.map(by -> folded(weights, bias, by, tensors)).orElseGet(() -> new Product(weights, bias));
     }
 
     /** Returns a product's bias, if it has one. */
-    static Optional<Tensor> bias(Operation product, Tensors tensors) {
+    public static Optional<Tensor> bias(Operation product, Tensors tensors) {
         boolean none = product instanceof Operation.Dense dense && !dense.bias();
         return none ? Optional.empty() : Optional.of(tensors.get(product, Parameter.BIAS));
     }
@@ -69,7 +69,7 @@ record Stage(
     }
 
     /** Returns the outputs that it reads. */
-    List<String> inputs() {
+    public List<String> inputs() {
         List<String> inputs = new ArrayList<>(head.inputs());
         summand.ifPresent(inputs::add);
         return inputs;
@@ -104,7 +104,7 @@ record Stage(
      *
      * @throws IllegalArgumentException if it has batch normalization or ReLU that can't be fused; the message names it
      */
-    static List<Stage> of(Blueprint blueprint) {
+    public static List<Stage> of(Blueprint blueprint) {
         return new Fusing(blueprint.operations()).stages();
     }
 

@@ -1,4 +1,4 @@
-package org.dl4jamp.benchmarks.floor;
+package org.dl4jamp.benchmarks.stage;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
