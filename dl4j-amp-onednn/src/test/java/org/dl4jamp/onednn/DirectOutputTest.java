@@ -79,7 +79,7 @@ class DirectOutputTest {
     private static final int EXAMPLES = 3;
 
     private static INDArray rows(int seed) {
-        return Nd4j.randn(Nd4j.getRandomFactory().getNewRandomInstance(seed + 1), EXAMPLES, SIDE * SIDE);
+        return Networks.gaussian(seed, EXAMPLES, SIDE * SIDE);
     }
 
     private static INDArray images(int seed) {

@@ -105,7 +105,7 @@ class RepeatedLayersTest {
     }
 
     private static INDArray rows(int examples, int columns, int seed) {
-        return Nd4j.randn(Nd4j.getRandomFactory().getNewRandomInstance(seed + 1), examples, columns);
+        return Networks.gaussian(seed, examples, columns);
     }
 
     static float[] numbers(INDArray array) {
@@ -318,7 +318,7 @@ class RepeatedLayersTest {
                 .setInputType(InputType.recurrent(4))
                 .build());
         MultiLayerNetwork plain = network.clone();
-        INDArray sequence = Nd4j.randn(Nd4j.getRandomFactory().getNewRandomInstance(5), 2, 4, 12);
+        INDArray sequence = Networks.gaussian(5, 2, 4, 12);
         long before = Repetition.repeated();
         try (InferenceMode mode = MixedPrecision.inference(network, RepeatedPassesTest.config(precision))) {
             float[] whole = first(plain, precision, each -> each.output(sequence));

@@ -58,9 +58,8 @@ class RepeatedLossesTest {
         }
 
         INDArray input(int seed) {
-            return Nd4j.randn(
-                    Nd4j.getRandomFactory().getNewRandomInstance(seed + 1),
-                    shape.stream().mapToLong(Long::longValue).toArray());
+            return Networks.gaussian(
+                    seed, shape.stream().mapToLong(Long::longValue).toArray());
         }
 
         @Override

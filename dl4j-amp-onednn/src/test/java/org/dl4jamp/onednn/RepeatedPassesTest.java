@@ -164,7 +164,7 @@ class RepeatedPassesTest {
     }
 
     private static INDArray input(int examples, int seed) {
-        return Nd4j.randn(Nd4j.getRandomFactory().getNewRandomInstance(seed + 1), examples, 3, 10, 10);
+        return Networks.gaussian(seed, examples, 3, 10, 10);
     }
 
     private static float[] numbers(INDArray array) {

@@ -30,7 +30,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
-import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -205,7 +204,7 @@ class AmpInferenceTest {
         List<INDArray> features = new ArrayList<>();
         List<INDArray> expected = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            features.add(Nd4j.randn(Nd4j.getRandomFactory().getNewRandomInstance(i), examples, 20));
+            features.add(Networks.gaussian(i, examples, 20));
             expected.add(net.output(features.get(i)));
         }
         ParallelInference inference = AmpInference.builder(net)

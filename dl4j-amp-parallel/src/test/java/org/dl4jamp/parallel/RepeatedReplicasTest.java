@@ -26,7 +26,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 
 /** Replicas of {@link AmpInference} whose passes the engine repeats as one list of primitives. */
@@ -64,7 +63,7 @@ class RepeatedReplicasTest {
     }
 
     private static INDArray input(int seed) {
-        return Nd4j.randn(Nd4j.getRandomFactory().getNewRandomInstance(seed + 1), 2, 3, 8, 8);
+        return Networks.gaussian(seed, 2, 3, 8, 8);
     }
 
     private static float[] numbers(INDArray array) {

@@ -24,7 +24,6 @@ import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
-import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 
 /**
@@ -120,8 +119,7 @@ class PointwiseGradientsTest {
         INDArray before = precise.params().dup();
         long[] shape = input(kind, format, channels).getShape(true);
         shape[0] = EXAMPLES;
-        INDArray features = Nd4j.randn(Nd4j.getRandomFactory().getNewRandomInstance(7), shape)
-                .castTo(DataType.FLOAT);
+        INDArray features = Networks.gaussian(7, shape).castTo(DataType.FLOAT);
         INDArray labels = Networks.oneHot(EXAMPLES, CLASSES);
         AmpConfig config = AmpConfig.builder()
                 .engine(OneDnnEngine.NAME)

@@ -36,7 +36,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
@@ -100,10 +99,6 @@ class TiledKernelsTest {
         return new DenseLayer.Builder().nOut(WIDTH).activation(Activation.RELU).build();
     }
 
-    private static INDArray gaussian(int seed, long... shape) {
-        return Nd4j.randn(Nd4j.getRandomFactory().getNewRandomInstance(seed), shape);
-    }
-
     private static float[] numbers(INDArray array) {
         return array.dup('c').data().asFloat();
     }
@@ -122,11 +117,11 @@ class TiledKernelsTest {
         long before = TiledKernels.tiles();
         try (InferenceMode mode = MixedPrecision.inference(network, config(precision))) {
             for (int pass = 0; pass < BEFORE + 3; pass++) {
-                INDArray x = gaussian(pass, shape);
+                INDArray x = Networks.gaussian(pass, shape);
                 INDArray output = network.output(x);
                 assertArrayEquals(first(stock, precision, x), numbers(output), "pass " + pass);
             }
-            INDArray x = gaussian(7, shape);
+            INDArray x = Networks.gaussian(7, shape);
             Agreement.assertWithin(
                     "stock DL4J", stock.output(x), network.output(x), precision == Precision.FLOAT ? 1e-5 : 0.03);
             // The next pass has other weights: it's computed layer by layer, and those after it in tiles again.
@@ -174,7 +169,7 @@ class TiledKernelsTest {
         long before = TiledKernels.tiles();
         try (InferenceMode mode = MixedPrecision.inference(network, config(Precision.FLOAT))) {
             for (int pass = 0; pass < BEFORE + 2; pass++) {
-                network.output(gaussian(pass, 512, 20));
+                network.output(Networks.gaussian(pass, 512, 20));
             }
         }
         assertEquals(before, TiledKernels.tiles());
@@ -238,7 +233,7 @@ class TiledKernelsTest {
         ComputationGraph stock = graph.clone();
         try (InferenceMode mode = MixedPrecision.inference(graph, config(precision))) {
             for (int pass = 0; pass < BEFORE + 3; pass++) {
-                INDArray x = gaussian(pass, 1, 2, 1, pixels);
+                INDArray x = Networks.gaussian(pass, 1, 2, 1, pixels);
                 Agreement.assertWithin(
                         "pass " + pass,
                         stock.outputSingle(x),
@@ -256,7 +251,7 @@ class TiledKernelsTest {
         List<INDArray> inputs = new ArrayList<>();
         List<float[]> expected = new ArrayList<>();
         for (int i = 0; i < 2; i++) {
-            inputs.add(gaussian(i, examples, 20));
+            inputs.add(Networks.gaussian(i, examples, 20));
             expected.add(first(stock, Precision.FLOAT, inputs.get(i)));
         }
         ExecutorService threads = Executors.newFixedThreadPool(2);
