@@ -12,6 +12,8 @@ import org.dl4jamp.Networks;
 import org.dl4jamp.inference.WatchedWeights.ParameterWatch;
 import org.dl4jamp.precision.AmpException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
@@ -60,6 +62,24 @@ class ParameterWatchTest {
         }
         parameters.putScalar(distance / 2, 7);
         assertFalse(watch.hasChanged(), "such changes take refresh()");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, 1", "1, 2", "2, 1", "3, 5", "21, 3", "8, 8", "12, 5"})
+    void eachNumberOfSmallArraysIsNoticed(int in, int out) {
+        Layer layer = layer(in, out);
+        for (boolean inHost : new boolean[] {true, false}) {
+            ParameterWatch watch = new ParameterWatch(layer, inHost);
+            watch.remember();
+            INDArray parameters = layer.params();
+            for (int position = 0; position < layer.numParams(); position++) {
+                float before = parameters.getFloat(position);
+                parameters.putScalar(position, Math.nextUp(before));
+                assertTrue(watch.hasChanged(), "number " + position);
+                parameters.putScalar(position, before);
+                assertFalse(watch.hasChanged());
+            }
+        }
     }
 
     @Test

@@ -41,6 +41,7 @@ import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -307,6 +308,9 @@ class DirectOutputTest {
                     x.putScalar(5, special);
                     pair.assertSame(x, "with " + special);
                     pair.assertSame(kind.features.apply(5), "after " + special);
+                    pair.direct(6);
+                    pair.change(network -> own(network, x));
+                    pair.assertSame(kind.features.apply(7), "after the network's own pass with " + special);
                 }
             }
         }
@@ -460,17 +464,20 @@ class DirectOutputTest {
         }
     }
 
-    @Test
-    void aMaskIsLeftToDl4j() {
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2})
+    void aMaskIsLeftToDl4j(int layer) {
         try (Pair pair = new Pair(Kind.DENSE, Precision.FLOAT)) {
             pair.direct(0);
             INDArray x = rows(5);
             float[] plain = numbers(pair.mode.output(x));
             INDArray mask = Nd4j.createFromArray(new float[][] {{1}, {0}, {1}});
-            pair.change(network -> ((MultiLayerNetwork) network).getLayer(1).setMaskArray(mask));
+            pair.change(network -> ((MultiLayerNetwork) network).getLayer(layer).setMaskArray(mask));
             float[] expected = numbers(own(pair.copy, x));
             assertArrayEquals(expected, numbers(pair.mode.output(x)));
             assertFalse(Arrays.equals(plain, expected));
+            pair.change(network -> ((MultiLayerNetwork) network).getLayer(layer).setMaskArray(null));
+            pair.direct(7);
         }
     }
 
