@@ -58,7 +58,7 @@ public final class FloorInference implements Inference, OneDnnWorkload {
 
     private void add(InferencePass pass, Flow features) {
         Flow last = pass.add(features);
-        outputs.add(InferencePass.probabilities(tape, loss, last));
+        outputs.add(LossPart.probabilities(tape, loss, last));
     }
 
     private static Tensor timeStep(Tensor sequences, int step) {

@@ -13,9 +13,7 @@ import org.bytedeco.dnnl.pooling_forward;
 import org.bytedeco.dnnl.primitive;
 import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.primitive_desc;
-import org.bytedeco.dnnl.softmax_forward;
 import org.dl4jamp.benchmarks.blueprint.Blueprint;
-import org.dl4jamp.benchmarks.blueprint.Loss;
 import org.dl4jamp.benchmarks.blueprint.Operation;
 import org.dl4jamp.benchmarks.blueprint.Tensors;
 import org.dl4jamp.benchmarks.blueprint.Window;
@@ -123,6 +121,14 @@ final class InferencePass {
         memory.desc weights = tape.activations(memory.format_tag.any, filters);
         memory.desc plain = tape.floats(memory.format_tag.abcd, filters);
         primitive_attr attributes = ReluFusion.attributes(stage.summand().isPresent(), stage.relu());
+        if (FewWindows.suit(tape, window, shape, filters)) {
+            FewWindows windows = new FewWindows(tape, window, input, shape);
+            primitive_desc description = windows.product(filters, biases(product), attributes);
+            if (FewWindows.isFast(description)) {
+                add(stage, windows.copies(), product, plain, description, output);
+                return output;
+            }
+        }
         if (stage.summand().isEmpty()
                 && LongRow.suits(window, shape, product.weights().values().length)) {
             LongRow row = new LongRow(tape, memories, shape[0]);
@@ -269,31 +275,6 @@ final class InferencePass {
                 new binary(sum),
                 new Tape.Argument(dnnl.DNNL_ARG_SRC_0, first.value()),
                 new Tape.Argument(dnnl.DNNL_ARG_SRC_1, second.value()),
-                new Tape.Argument(dnnl.DNNL_ARG_DST, output.value()));
-        return output;
-    }
-
-    /** Returns the probabilities that a network's outputs stand for, or the outputs if these are no such. */
-    static Flow probabilities(Tape tape, Loss.Kind kind, Flow outputs) {
-        return switch (kind) {
-            case SQUARED_ERROR -> outputs;
-            case CROSS_ENTROPY -> softmax(tape, outputs);
-            case BINARY_CROSS_ENTROPY -> {
-                memory probabilities = LossPart.sigmoid(tape, INFERENCE, outputs);
-                yield Flow.withoutGradient(tape, probabilities, outputs.description(), outputs.shape());
-            }
-        };
-    }
-
-    /** Returns FP32 probabilities of the classes that rows of outputs stand for. */
-    private static Flow softmax(Tape tape, Flow rows) {
-        memory.desc probabilities = tape.floats(memory.format_tag.ab, rows.shape());
-        softmax_forward.primitive_desc description = new softmax_forward.primitive_desc(
-                tape.cpu(), INFERENCE, dnnl.algorithm.softmax_accurate, rows.description(), probabilities, 1);
-        Flow output = Flow.withoutGradient(tape, tape.memory(probabilities), probabilities, rows.shape());
-        tape.add(
-                new softmax_forward(description),
-                new Tape.Argument(dnnl.DNNL_ARG_SRC, rows.value()),
                 new Tape.Argument(dnnl.DNNL_ARG_DST, output.value()));
         return output;
     }

@@ -123,4 +123,34 @@ final class LossPart {
     private memory.format_tag plainTag() {
         return output.rank() == 4 ? memory.format_tag.abcd : memory.format_tag.ab;
     }
+
+    /** Returns the probabilities that a network's outputs stand for, or the outputs if these are no such. */
+    static Flow probabilities(Tape tape, Loss.Kind kind, Flow outputs) {
+        return switch (kind) {
+            case SQUARED_ERROR -> outputs;
+            case CROSS_ENTROPY -> probabilitiesOfClasses(tape, outputs);
+            case BINARY_CROSS_ENTROPY -> {
+                memory probabilities = LossPart.sigmoid(tape, dnnl.prop_kind.forward_inference, outputs);
+                yield Flow.withoutGradient(tape, probabilities, outputs.description(), outputs.shape());
+            }
+        };
+    }
+
+    /** Returns FP32 probabilities of the classes that rows of outputs stand for. */
+    private static Flow probabilitiesOfClasses(Tape tape, Flow rows) {
+        memory.desc probabilities = tape.floats(memory.format_tag.ab, rows.shape());
+        softmax_forward.primitive_desc description = new softmax_forward.primitive_desc(
+                tape.cpu(),
+                dnnl.prop_kind.forward_inference,
+                dnnl.algorithm.softmax_accurate,
+                rows.description(),
+                probabilities,
+                1);
+        Flow output = Flow.withoutGradient(tape, tape.memory(probabilities), probabilities, rows.shape());
+        tape.add(
+                new softmax_forward(description),
+                new Tape.Argument(dnnl.DNNL_ARG_SRC, rows.value()),
+                new Tape.Argument(dnnl.DNNL_ARG_DST, output.value()));
+        return output;
+    }
 }

@@ -11,18 +11,20 @@ import org.bytedeco.dnnl.stream;
 import org.bytedeco.javacpp.FloatPointer;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 
-/** Primitives with their arguments, in the order in which they run, and the memory that they use. */
+/**
+ * Primitives with their arguments, and copies of memory, in the order in which they run, and the memory that they use.
+ */
 public final class Tape {
     /** An argument of a primitive: one of oneDNN's argument numbers and a memory. */
     public record Argument(int index, memory of) {}
 
-    private record Entry(primitive compiled, IntMemoryMap arguments) {}
-
     private final engine cpu = new engine(engine.kind.cpu, 0);
     private final stream queue = new stream(cpu);
     private final memory.data_type type;
-    private final List<Entry> entries = new ArrayList<>();
+    private final List<Runnable> steps = new ArrayList<>();
     private final List<memory> wholes = new ArrayList<>();
+    /** The arguments of the last primitive. */
+    private IntMemoryMap last = new IntMemoryMap();
 
     /** @param type of activations and weights */
     public Tape(memory.data_type type) {
@@ -42,17 +44,20 @@ public final class Tape {
     /** Adds a primitive at the end. */
     public void add(primitive compiled, Argument... arguments) {
         IntMemoryMap map = new IntMemoryMap();
-        for (Argument argument : arguments) {
-            map.put(argument.index(), argument.of());
-        }
-        entries.add(new Entry(compiled, map));
+        last = map;
+        addArguments(arguments);
+        steps.add(() -> compiled.execute(queue, map));
+    }
+
+    /** Adds a copy of memory at the end, which the calling thread makes. */
+    public void add(Runnable copy) {
+        steps.add(copy);
     }
 
     /** Adds arguments to the last primitive. */
     public void addArguments(Argument... arguments) {
-        IntMemoryMap map = entries.get(entries.size() - 1).arguments();
         for (Argument argument : arguments) {
-            map.put(argument.index(), argument.of());
+            last.put(argument.index(), argument.of());
         }
     }
 
@@ -61,16 +66,14 @@ public final class Tape {
         wholes.add(whole);
     }
 
-    /** Returns the number of primitives. */
+    /** Returns the number of primitives and copies. */
     public int length() {
-        return entries.size();
+        return steps.size();
     }
 
     /** Runs all of them and waits for the last. */
     public void run() {
-        for (Entry entry : entries) {
-            entry.compiled().execute(queue, entry.arguments());
-        }
+        steps.forEach(Runnable::run);
         queue._wait();
     }
 

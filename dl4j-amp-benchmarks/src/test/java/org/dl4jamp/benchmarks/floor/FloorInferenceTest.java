@@ -26,6 +26,7 @@ import org.dl4jamp.benchmarks.dl4j.BlueprintBuilder;
 import org.dl4jamp.benchmarks.dl4j.RunningStatistics;
 import org.dl4jamp.benchmarks.side.Task;
 import org.dl4jamp.benchmarks.stage.Stage;
+import org.dl4jamp.onednn.primitive.OneDnnLibrary;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -76,6 +77,20 @@ class FloorInferenceTest {
         try (FloorInference resnet = new FloorInference(model, false, Task.INFERENCE)) {
             assertEquals(60 + 3 * 2, resnet.primitives());
             assertArrayEquals(expected, resnet.outputs(), (float) (1e-4 * largest(expected)));
+        }
+    }
+
+    /** The three 3×3 convolutions of the last stage have four windows of 512 channels. Each has a copy of them. */
+    @Test
+    void fewWindowsAreRowsOfAProductWithAvx512() {
+        Model model = model(new Resnet50Case(128, 1, 10));
+        float[] expected = model.tensors().get(Blueprint.OUTPUT).values();
+        try (FloorInference resnet = new FloorInference(model, false, Task.INFERENCE)) {
+            assertEquals(60 + (OneDnnLibrary.hasAvx512() ? 3 : 0), resnet.primitives());
+            for (int pass = 0; pass < 2; pass++) {
+                resnet.pass();
+                assertArrayEquals(expected, resnet.outputs(), (float) (1e-4 * largest(expected)));
+            }
         }
     }
 
