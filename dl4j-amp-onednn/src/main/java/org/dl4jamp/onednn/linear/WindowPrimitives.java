@@ -1,7 +1,5 @@
 package org.dl4jamp.onednn.linear;
 
-import java.util.List;
-import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.pooling.WindowGeometry;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -18,10 +16,6 @@ final class WindowPrimitives extends DensePrimitives {
 
     /** With fewer weights oneDNN's convolution is as fast. */
     private static final long FEWEST_WEIGHTS = 1 << 20;
-
-    /** The orders of weights of windows along one, two and three axes, in blocks of 32 outputs. */
-    private static final List<memory.format_tag> ORDERS =
-            List.of(memory.format_tag.AcB16b32a, memory.format_tag.AcdB16b32a, memory.format_tag.AcdeB16b32a);
 
     private final WindowGeometry geometry;
 
@@ -55,16 +49,6 @@ final class WindowPrimitives extends DensePrimitives {
     @Override
     public InputSamples samples(OneDnnContext context, String layer, Layout input) {
         return InputSamples.windows(context, layer, geometry, input);
-    }
-
-    /**
-     * Returns the order for which oneDNN multiplies the most windows by weights at once. While it multiplies the others
-     * by the same weights, none come from memory. It takes 0.92 of the time that oneDNN's own choice takes, blocks of
-     * 64 outputs (measured on a Zen 5).
-     */
-    @Override
-    public memory.desc weights(DataType type, Layout network) {
-        return Layout.inOrder(ORDERS.get(geometry.axes().size() - 1), type, network.shape());
     }
 
     @Override

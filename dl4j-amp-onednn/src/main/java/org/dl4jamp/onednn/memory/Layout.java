@@ -155,11 +155,6 @@ public final class Layout {
         return new memory.desc(shape, typeOf(type), memory.format_tag.any);
     }
 
-    /** Describes memory in one of oneDNN's orders. To be used within {@code OneDnnContext.make}. */
-    public static memory.desc inOrder(memory.format_tag order, DataType type, long... shape) {
-        return new memory.desc(shape, typeOf(type), order);
-    }
-
     private static memory.data_type typeOf(DataType type) {
         return type == DataType.BFLOAT16 ? memory.data_type.bf16 : memory.data_type.f32;
     }
