@@ -39,21 +39,18 @@ final class FewWindows {
     }
 
     /**
-     * Returns whether the product may be faster.
+     * Returns whether the product is faster, as it is with AVX-512.
      *
      * @param output the shape of the output
      * @param filters the shape of the weights, {@code [out, in, height, width]}
      */
     static boolean suit(Tape tape, Window window, long[] output, long... filters) {
+        int avx512 = dnnl.dnnl_cpu_isa_avx512_core;
         return tape.type() == memory.data_type.f32
+                && (dnnl.dnnl_get_effective_cpu_isa() & avx512) == avx512
                 && window.height() * window.width() > 1
                 && output[0] * output[2] * output[3] <= MOST_WINDOWS
                 && filters[0] * filters[1] * filters[2] * filters[3] >= FEWEST_WEIGHTS;
-    }
-
-    /** Returns whether the product is faster with oneDNN's implementation. */
-    static boolean isFast(primitive_desc description) {
-        return description.impl_info_str().getString().contains("avx512");
     }
 
     private long count() {
@@ -64,13 +61,8 @@ final class FewWindows {
         return tape.activations(memory.format_tag.acdb, count(), input.size(1), window.height(), window.width());
     }
 
-    /** Describes the product of the rows by weights, in blocks of 32 outputs where that's faster. */
-    primitive_desc product(long[] filters, memory.desc biases, primitive_attr attributes) {
-        primitive_desc own = product(tape.activations(memory.format_tag.any, filters), biases, attributes);
-        return isFast(own) ? product(tape.activations(memory.format_tag.AcdB16b32a, filters), biases, attributes) : own;
-    }
-
-    private primitive_desc product(memory.desc weights, memory.desc biases, primitive_attr attributes) {
+    /** Describes the product of the rows by weights. */
+    primitive_desc product(memory.desc weights, memory.desc biases, primitive_attr attributes) {
         return new inner_product_forward.primitive_desc(
                 tape.cpu(),
                 dnnl.prop_kind.forward_inference,

@@ -123,11 +123,9 @@ final class InferencePass {
         primitive_attr attributes = ReluFusion.attributes(stage.summand().isPresent(), stage.relu());
         if (FewWindows.suit(tape, window, shape, filters)) {
             FewWindows windows = new FewWindows(tape, window, input, shape);
-            primitive_desc description = windows.product(filters, biases(product), attributes);
-            if (FewWindows.isFast(description)) {
-                add(stage, windows.copies(), product, plain, description, output);
-                return output;
-            }
+            primitive_desc description = windows.product(weights, biases(product), attributes);
+            add(stage, windows.copies(), product, plain, description, output);
+            return output;
         }
         if (stage.summand().isEmpty()
                 && LongRow.suits(window, shape, product.weights().values().length)) {

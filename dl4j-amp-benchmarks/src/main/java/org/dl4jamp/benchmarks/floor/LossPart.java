@@ -12,7 +12,7 @@ import org.dl4jamp.benchmarks.tape.Tape;
 
 /**
  * The loss's gradient: softmax or sigmoid where outputs are probabilities, then the difference from the labels. Up to a
- * constant factor, which costs nothing.
+ * constant factor, which costs nothing. In inference the probabilities alone.
  */
 final class LossPart {
     private final Tape tape;
@@ -30,7 +30,7 @@ final class LossPart {
         memory predicted =
                 switch (kind) {
                     case SQUARED_ERROR -> output.value();
-                    case CROSS_ENTROPY -> softmax();
+                    case CROSS_ENTROPY -> softmax(tape, dnnl.prop_kind.forward_training, output, numbers);
                     case BINARY_CROSS_ENTROPY -> sigmoid(tape, dnnl.prop_kind.forward_training, output);
                 };
         binary.primitive_desc difference = new binary.primitive_desc(
@@ -42,15 +42,25 @@ final class LossPart {
                 new Tape.Argument(dnnl.DNNL_ARG_DST, output.newGradient()));
     }
 
-    private memory softmax() {
-        memory.desc numbers = output.description();
+    /** Returns the probabilities that a network's outputs stand for, or the outputs if these are no such. */
+    static Flow probabilities(Tape tape, Loss.Kind kind, Flow outputs) {
+        dnnl.prop_kind inference = dnnl.prop_kind.forward_inference;
+        return switch (kind) {
+            case SQUARED_ERROR -> outputs;
+            case CROSS_ENTROPY -> {
+                memory.desc numbers = tape.floats(memory.format_tag.ab, outputs.shape());
+                memory probabilities = softmax(tape, inference, outputs, numbers);
+                yield Flow.withoutGradient(tape, probabilities, numbers, outputs.shape());
+            }
+            case BINARY_CROSS_ENTROPY ->
+                Flow.withoutGradient(tape, sigmoid(tape, inference, outputs), outputs.description(), outputs.shape());
+        };
+    }
+
+    /** Puts the softmax along an output's last axis on the tape, and returns where it is. */
+    private static memory softmax(Tape tape, dnnl.prop_kind kind, Flow output, memory.desc numbers) {
         softmax_forward.primitive_desc description = new softmax_forward.primitive_desc(
-                tape.cpu(),
-                dnnl.prop_kind.forward_training,
-                dnnl.algorithm.softmax_accurate,
-                numbers,
-                numbers,
-                output.rank() - 1);
+                tape.cpu(), kind, dnnl.algorithm.softmax_accurate, output.description(), numbers, output.rank() - 1);
         memory probabilities = tape.memory(numbers);
         tape.add(
                 new softmax_forward(description),
@@ -60,7 +70,7 @@ final class LossPart {
     }
 
     /** Puts the sigmoid of an output on the tape, and returns where it is. */
-    static memory sigmoid(Tape tape, dnnl.prop_kind kind, Flow output) {
+    private static memory sigmoid(Tape tape, dnnl.prop_kind kind, Flow output) {
         memory.desc numbers = output.description();
         eltwise_forward.primitive_desc description =
                 new eltwise_forward.primitive_desc(tape.cpu(), kind, dnnl.algorithm.eltwise_logistic, numbers, numbers);
@@ -122,35 +132,5 @@ final class LossPart {
 
     private memory.format_tag plainTag() {
         return output.rank() == 4 ? memory.format_tag.abcd : memory.format_tag.ab;
-    }
-
-    /** Returns the probabilities that a network's outputs stand for, or the outputs if these are no such. */
-    static Flow probabilities(Tape tape, Loss.Kind kind, Flow outputs) {
-        return switch (kind) {
-            case SQUARED_ERROR -> outputs;
-            case CROSS_ENTROPY -> probabilitiesOfClasses(tape, outputs);
-            case BINARY_CROSS_ENTROPY -> {
-                memory probabilities = LossPart.sigmoid(tape, dnnl.prop_kind.forward_inference, outputs);
-                yield Flow.withoutGradient(tape, probabilities, outputs.description(), outputs.shape());
-            }
-        };
-    }
-
-    /** Returns FP32 probabilities of the classes that rows of outputs stand for. */
-    private static Flow probabilitiesOfClasses(Tape tape, Flow rows) {
-        memory.desc probabilities = tape.floats(memory.format_tag.ab, rows.shape());
-        softmax_forward.primitive_desc description = new softmax_forward.primitive_desc(
-                tape.cpu(),
-                dnnl.prop_kind.forward_inference,
-                dnnl.algorithm.softmax_accurate,
-                rows.description(),
-                probabilities,
-                1);
-        Flow output = Flow.withoutGradient(tape, tape.memory(probabilities), probabilities, rows.shape());
-        tape.add(
-                new softmax_forward(description),
-                new Tape.Argument(dnnl.DNNL_ARG_SRC, rows.value()),
-                new Tape.Argument(dnnl.DNNL_ARG_DST, output.value()));
-        return output;
     }
 }
