@@ -21,8 +21,9 @@ import org.nd4j.linalg.factory.Nd4j;
  * </pre>
  *
  * <p>The network itself isn't one of the replicas, and stays as it is. With {@link InferenceMode#INPLACE} they compute
- * with its very parameters, and notice when these change as {@link org.dl4jamp.InferenceMode} does; in the other modes
- * with copies of them, until {@link ParallelInference#updateModel}.
+ * with its very parameters, and notice when these change as {@link org.dl4jamp.InferenceMode} does; requests of one
+ * array without a mask go by {@link org.dl4jamp.InferenceMode#output}. In the other modes they compute with copies of
+ * the parameters, until {@link ParallelInference#updateModel}.
  */
 public final class AmpInference {
     private AmpInference() {}

@@ -1,13 +1,16 @@
 package org.dl4jamp.parallel;
 
 import java.util.ArrayList;
-import java.util.List;
+import java.util.IdentityHashMap;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.parallelism.InplaceParallelInference;
 import org.deeplearning4j.parallelism.inference.LoadBalanceMode;
 import org.dl4jamp.InferenceMode;
 import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.precision.AmpException;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
@@ -45,7 +48,8 @@ final class InplaceAmpInference extends InplaceParallelInference {
     /** The replicas of one device. */
     private static final class Holder extends ModelHolder {
         private final Optional<AmpConfig> config;
-        private final List<InferenceMode> modes = new ArrayList<>();
+        /** The modes of replicas, by the very objects: networks with the same numbers are equal. */
+        private final IdentityHashMap<Model, InferenceMode> modes = new IdentityHashMap<>();
 
         Holder(
                 Model model,
@@ -70,12 +74,75 @@ final class InplaceAmpInference extends InplaceParallelInference {
             queue.clear();
             super.init();
             Optional<AmpConfig> settings = AmpInference.settings(config, sourceModel);
-            replicas.forEach(replica -> modes.add(Enabling.infer(replica, settings)));
+            replicas.forEach(replica -> modes.put(replica, Enabling.infer(replica, settings)));
         }
 
-        synchronized void close() {
-            modes.forEach(InferenceMode::close);
-            modes.clear();
+        /** Computes as DL4J does, but by {@link InferenceMode#output} where that gives the same. */
+        @Override
+        protected INDArray[] output(INDArray[] input, INDArray[] inputMasks) {
+            modelLock.readLock().lock();
+            try {
+                return isOfOneArray(input, inputMasks)
+                        ? new INDArray[] {output(input[0])}
+                        : super.output(input, inputMasks);
+            } finally {
+                modelLock.readLock().unlock();
+            }
+        }
+
+        private boolean isOfOneArray(INDArray[] input, INDArray[] inputMasks) {
+            return !modes.isEmpty() && input.length == 1 && input[0] != null && inputMasks == null && hasOneOfEach();
+        }
+
+        /** Returns whether the network has one input and one output. */
+        private boolean hasOneOfEach() {
+            return !(sourceModel instanceof ComputationGraph graph)
+                    || (graph.getNumInputArrays() == 1 && graph.getNumOutputArrays() == 1);
+        }
+
+        private INDArray output(INDArray features) {
+            Model replica = acquire();
+            try {
+                return modes.get(replica).output(features);
+            } finally {
+                releaseModel(replica);
+            }
+        }
+
+        private Model acquire() {
+            try {
+                return acquireModel();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new AmpException("output: the thread was interrupted while it waited for a replica", e);
+            }
+        }
+
+        /**
+         * Takes a replica back, unless another model has taken its network's place meanwhile: DL4J holds no lock while
+         * an adapter has one, and would let it answer requests with the parameters of before.
+         */
+        @Override
+        protected void releaseModel(Model model) {
+            modelLock.readLock().lock();
+            try {
+                if (modes.isEmpty() || modes.containsKey(model)) {
+                    super.releaseModel(model);
+                }
+            } finally {
+                modelLock.readLock().unlock();
+            }
+        }
+
+        /** Leaves the modes when the requests of now are answered. */
+        void close() {
+            modelLock.writeLock().lock();
+            try {
+                modes.values().forEach(InferenceMode::close);
+                modes.clear();
+            } finally {
+                modelLock.writeLock().unlock();
+            }
         }
     }
 }

@@ -38,7 +38,7 @@ class AmpInferenceTest {
 
     private final List<DataSet> batches = Replicas.batches(24, 8, 3);
 
-    private static INDArray output(Model net, INDArray features) {
+    static INDArray output(Model net, INDArray features) {
         return net instanceof ComputationGraph graph
                 ? graph.outputSingle(features)
                 : ((MultiLayerNetwork) net).output(features);
@@ -184,8 +184,12 @@ class AmpInferenceTest {
         }
     }
 
+    static AmpConfig fullPrecision() {
+        return AmpConfig.builder().engine("onednn").precision(Precision.FLOAT).build();
+    }
+
     /** Layers that the oneDNN engine repeats in tiles of many examples. */
-    private static MultiLayerNetwork wide() {
+    static MultiLayerNetwork wide() {
         return Networks.init(Networks.builder(new Sgd(1e-3))
                 .list()
                 .layer(Networks.dense(256, Activation.RELU))
@@ -208,10 +212,7 @@ class AmpInferenceTest {
             expected.add(net.output(features.get(i)));
         }
         ParallelInference inference = AmpInference.builder(net)
-                .config(AmpConfig.builder()
-                        .engine("onednn")
-                        .precision(Precision.FLOAT)
-                        .build())
+                .config(fullPrecision())
                 .workers(2)
                 .batchLimit(1)
                 .inferenceMode(mode)

@@ -1,0 +1,249 @@
+package org.dl4jamp.parallel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.api.ModelAdapter;
+import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.parallelism.InplaceParallelInference;
+import org.deeplearning4j.parallelism.ParallelInference;
+import org.deeplearning4j.parallelism.inference.InferenceMode;
+import org.deeplearning4j.parallelism.inference.LoadBalanceMode;
+import org.dl4jamp.Networks;
+import org.dl4jamp.inference.Repetition;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.Sgd;
+
+/** Requests that are computed in the caller's thread, by {@link org.dl4jamp.InferenceMode#output} where that can be. */
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class InplaceAmpInferenceTest {
+    /** A graph with a group of layers, whose passes the oneDNN engine repeats. */
+    private static ComputationGraph wideGraph(String... outputs) {
+        ComputationGraphConfiguration.GraphBuilder builder = Networks.builder(new Sgd(1e-3))
+                .graphBuilder()
+                .addInputs("in")
+                .addLayer("a", Networks.dense(40, Activation.IDENTITY), "in")
+                .addLayer("relu", new ActivationLayer(Activation.RELU), "a")
+                .addLayer("b", Networks.dense(40, Activation.TANH), "relu");
+        for (String output : outputs) {
+            builder.addLayer(output, Networks.softmax(4), "b");
+        }
+        ComputationGraph graph = new ComputationGraph(builder.setOutputs(outputs)
+                .setInputTypes(InputType.feedForward(20))
+                .build());
+        graph.init();
+        return graph;
+    }
+
+    private static ParallelInference inplace(Model net, LoadBalanceMode balance) {
+        return AmpInference.builder(net)
+                .config(AmpInferenceTest.fullPrecision())
+                .workers(2)
+                .inferenceMode(InferenceMode.INPLACE)
+                .loadBalanceMode(balance)
+                .build();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"false, FIFO", "true, FIFO", "false, ROUND_ROBIN", "true, ROUND_ROBIN"})
+    void replicasInTheCallersThreadDoWithoutDl4jsLoop(boolean graph, LoadBalanceMode balance) {
+        Model net = graph ? wideGraph("out") : AmpInferenceTest.wide();
+        Model other = graph ? wideGraph("out") : AmpInferenceTest.wide();
+        other.params().muli(0.5);
+        ParallelInference inference = inplace(net, balance);
+        try {
+            assertDirect(net, inference);
+            net.params().muli(0.8);
+            assertDirect(net, inference);
+            inference.updateModel(other);
+            assertDirect(other, inference);
+        } finally {
+            inference.shutdown();
+        }
+        INDArray x = Networks.gaussian(1, 5, 20);
+        long before = Repetition.direct();
+        assertEquals(
+                0, inference.output(x).distance2(AmpInferenceTest.output(other, x)), 1e-6, "as DL4J's, after shutdown");
+        assertEquals(before, Repetition.direct());
+    }
+
+    /** Both replicas of the thread do so, and give the network's numbers. */
+    private static void assertDirect(Model net, ParallelInference inference) {
+        long before = Repetition.direct();
+        List<INDArray> kept = new ArrayList<>();
+        for (int pass = 0; pass < 20; pass++) {
+            kept.add(inference.output(Networks.gaussian(pass, 5, 20)));
+        }
+        long direct = Repetition.direct() - before;
+        assertTrue(direct >= 10, direct + " of 20 passes");
+        for (int pass = 0; pass < 20; pass++) {
+            INDArray expected = AmpInferenceTest.output(net, Networks.gaussian(pass, 5, 20));
+            assertEquals(0, kept.get(pass).distance2(expected), 1e-5, "pass " + pass);
+        }
+    }
+
+    /** Each request is answered by the model of before or after, and none fails. */
+    @ParameterizedTest
+    @EnumSource(LoadBalanceMode.class)
+    void modelsChangeBetweenRequestsOfOtherThreads(LoadBalanceMode balance) throws Exception {
+        List<Model> models = List.of(AmpInferenceTest.wide(), AmpInferenceTest.wide());
+        models.get(1).params().muli(0.5);
+        INDArray x = Networks.gaussian(1, 5, 20);
+        List<INDArray> expected = models.stream()
+                .map(model -> AmpInferenceTest.output(model, x).dup())
+                .toList();
+        assertTrue(expected.get(0).distance2(expected.get(1)) > 1e-2);
+        ParallelInference inference = inplace(models.get(0), balance);
+        AtomicBoolean done = new AtomicBoolean();
+        ExecutorService callers = Executors.newFixedThreadPool(4);
+        try {
+            List<Future<Integer>> requests = new ArrayList<>();
+            for (int caller = 0; caller < 4; caller++) {
+                requests.add(callers.submit(() -> {
+                    int made = 0;
+                    for (; made == 0 || !done.get(); made++) {
+                        INDArray output = inference.output(x);
+                        double distance =
+                                Math.min(output.distance2(expected.get(0)), output.distance2(expected.get(1)));
+                        assertEquals(0, distance, 1e-5, "request " + made);
+                    }
+                    return made;
+                }));
+            }
+            for (int change = 1; change <= 6; change++) {
+                Thread.sleep(100);
+                inference.updateModel(models.get(change % 2));
+            }
+            inference.shutdown();
+            Thread.sleep(100);
+            done.set(true);
+            for (Future<Integer> request : requests) {
+                assertTrue(request.get() > 0);
+            }
+        } finally {
+            done.set(true);
+            callers.shutdown();
+        }
+    }
+
+    @Test
+    void aReplicaThatAnAdapterHasWhileTheModelChangesAnswersNoMore() {
+        MultiLayerNetwork net = AmpInferenceTest.wide();
+        MultiLayerNetwork other = AmpInferenceTest.wide();
+        other.params().muli(0.5);
+        INDArray x = Networks.gaussian(1, 5, 20);
+        ParallelInference inference = AmpInference.builder(net)
+                .config(AmpInferenceTest.fullPrecision())
+                .workers(1)
+                .inferenceMode(InferenceMode.INPLACE)
+                .build();
+        try {
+            INDArray adapted = ((InplaceParallelInference) inference)
+                    .output(
+                            new ModelAdapter<INDArray>() {
+                                private static final long serialVersionUID = 1L;
+
+                                @Override
+                                public INDArray apply(
+                                        Model model, INDArray[] inputs, INDArray[] masks, INDArray[] labelsMasks) {
+                                    inference.updateModel(other);
+                                    return AmpInferenceTest.output(model, inputs[0]);
+                                }
+
+                                @Override
+                                public INDArray apply(INDArray... outputs) {
+                                    return outputs[0];
+                                }
+                            },
+                            new INDArray[] {x},
+                            null,
+                            null);
+            assertEquals(0, adapted.distance2(AmpInferenceTest.output(net, x)), 1e-5);
+            for (int pass = 0; pass < 3; pass++) {
+                assertEquals(0, inference.output(x).distance2(AmpInferenceTest.output(other, x)), 1e-5, "pass " + pass);
+            }
+        } finally {
+            inference.shutdown();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void masksGoThroughDl4jsLoop(boolean graph) {
+        Model net = graph ? wideGraph("out") : AmpInferenceTest.wide();
+        INDArray x = Networks.gaussian(3, 3, 20);
+        INDArray mask = Nd4j.createFromArray(new float[][] {{1}, {0}, {1}});
+        INDArray expected = graph
+                ? ((ComputationGraph) net).output(false, new INDArray[] {x}, new INDArray[] {mask})[0]
+                : ((MultiLayerNetwork) net).output(x, false, mask, null);
+        assertTrue(expected.distance2(AmpInferenceTest.output(net, x)) > 1e-2);
+        ParallelInference inference = inplace(net, LoadBalanceMode.FIFO);
+        try {
+            for (int pass = 0; pass < 12; pass++) {
+                assertEquals(0, inference.output(x, mask).distance2(expected), 1e-5, "masked, pass " + pass);
+                assertEquals(0, inference.output(x).distance2(AmpInferenceTest.output(net, x)), 1e-5, "pass " + pass);
+            }
+        } finally {
+            inference.shutdown();
+        }
+    }
+
+    @Test
+    void severalOutputsAreAllReturned() {
+        ComputationGraph net = wideGraph("one", "two");
+        INDArray x = Networks.gaussian(4, 5, 20);
+        INDArray[] expected = net.output(x);
+        ParallelInference inference = inplace(net, LoadBalanceMode.FIFO);
+        try {
+            for (int pass = 0; pass < 12; pass++) {
+                INDArray[] outputs = inference.output(new INDArray[] {x});
+                assertEquals(2, outputs.length);
+                for (int i = 0; i < 2; i++) {
+                    assertEquals(0, outputs[i].distance2(expected[i]), 1e-5, "output " + i + " of pass " + pass);
+                }
+            }
+        } finally {
+            inference.shutdown();
+        }
+    }
+
+    /** DL4J's parallel inference passes on what its network throws. */
+    @Test
+    void featuresThatDontFitAreRefusedAsByTheNetwork() {
+        MultiLayerNetwork net = AmpInferenceTest.wide();
+        INDArray x = Nd4j.ones(DataType.FLOAT, 5, 21);
+        String expected =
+                assertThrows(RuntimeException.class, () -> net.output(x)).getMessage();
+        ParallelInference inference = inplace(net, LoadBalanceMode.FIFO);
+        try {
+            assertDirect(net, inference);
+            String message = assertThrows(RuntimeException.class, () -> inference.output(x))
+                    .getMessage();
+            assertEquals(expected.lines().findFirst(), message.lines().findFirst());
+            assertDirect(net, inference);
+        } finally {
+            inference.shutdown();
+        }
+    }
+}
