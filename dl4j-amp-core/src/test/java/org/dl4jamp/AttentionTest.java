@@ -32,7 +32,6 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.MultiDataSet;
-import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Adam;
 
 class AttentionTest {
@@ -385,7 +384,8 @@ class AttentionTest {
         ComputationGraph graph = Networks.init(crossAttending());
         try (MixedPrecision amp = MixedPrecision.enable(graph, Gradients.config(Precision.HALF))) {
             for (int length = 1; length < 8; length += 3) {
-                INDArray output = graph.output(Nd4j.randn(2, 5, length), Nd4j.randn(2, 3, 10 - length))[0];
+                INDArray output =
+                        graph.output(Networks.gaussian(1, 2, 5, length), Networks.gaussian(2, 2, 3, 10 - length))[0];
                 assertEquals(length, output.size(2));
                 assertTrue(Double.isFinite(output.sumNumber().doubleValue()));
             }

@@ -51,8 +51,8 @@ class KeptMasksTest {
     }
 
     private static DataSet data(DataType masks) {
-        INDArray features = Nd4j.rand(DataType.FLOAT, 2, 4, 6);
-        INDArray labels = Nd4j.rand(DataType.FLOAT, 2, 3, 6);
+        INDArray features = Networks.uniform(1, 2, 4, 6);
+        INDArray labels = Networks.uniform(2, 2, 3, 6);
         return new DataSet(features, labels, mask(masks), mask(masks));
     }
 

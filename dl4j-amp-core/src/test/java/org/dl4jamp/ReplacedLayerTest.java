@@ -13,9 +13,7 @@ import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.ops.transforms.Transforms;
 
 /**
@@ -28,8 +26,7 @@ class ReplacedLayerTest {
             network,
             AmpConfig.builder().precision(Precision.HALF).engine("nd4j").build());
     private final Layer own = MixedPrecision.master(network.getOutputLayer());
-    private final INDArray input =
-            Nd4j.rand(DataType.FLOAT, 3, own.getParam("W").size(0));
+    private final INDArray input = Networks.uniform(1, 3, own.getParam("W").size(0));
 
     private void assertReachesTheNetworksOwn(Layer replaced) {
         assertNotSame(replaced, network.getOutputLayer());

@@ -24,7 +24,6 @@ import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
-import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 
 /** Gradients that are no step's: their loss isn't scaled, and they lower no scale. */
@@ -111,7 +110,7 @@ class UnscaledGradientsTest {
         MultiLayerNetwork half = fp32.clone();
         MixedPrecision.enable(half, Configs.half(DynamicLossScaler.builder().build()));
         INDArray features = Networks.vectors(8, 20, 3).getFeatures();
-        INDArray errors = Nd4j.randn(DataType.FLOAT, 8, 3).muli(size);
+        INDArray errors = Networks.gaussian(1, 8, 3).muli(size);
         Pair<Gradient, INDArray> expected = ofErrors(fp32, features, errors);
         Pair<Gradient, INDArray> actual = ofErrors(half, features, errors);
         Gradients.assertAligned(
@@ -153,7 +152,7 @@ class UnscaledGradientsTest {
                 half, Configs.half(DynamicLossScaler.builder().build()));
         assertEquals(Precision.HALF, amp.plan().row("gated").output());
         INDArray features = Networks.vectors(8, 20, 3).getFeatures();
-        INDArray errors = Nd4j.randn(DataType.FLOAT, 8, 3).muli(size);
+        INDArray errors = Networks.gaussian(2, 8, 3).muli(size);
         Map<String, INDArray> expected = ofErrors(fp32, features, errors);
         Map<String, INDArray> actual = ofErrors(half, features, errors);
         Gradients.assertAligned(expected, actual, 0.99);

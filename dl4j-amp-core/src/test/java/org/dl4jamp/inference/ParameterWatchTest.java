@@ -14,7 +14,6 @@ import org.dl4jamp.precision.AmpException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
@@ -96,11 +95,11 @@ class ParameterWatchTest {
         Layer layer = layer(300, 200);
         ParameterWatch watch = watch(layer);
         INDArray biases = layer.getParam("b");
-        biases.assign(Nd4j.rand(DataType.FLOAT, biases.shape()));
+        biases.assign(Networks.uniform(1, biases.shape()));
         assertTrue(watch.hasChanged());
         watch.remember();
         assertFalse(watch.hasChanged());
-        layer.setParams(Nd4j.rand(DataType.FLOAT, layer.params().shape()));
+        layer.setParams(Networks.uniform(2, layer.params().shape()));
         assertTrue(watch.hasChanged());
     }
 

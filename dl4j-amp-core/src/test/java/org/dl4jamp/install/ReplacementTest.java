@@ -21,7 +21,6 @@ import org.dl4jamp.twin.Gate;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.factory.Nd4j;
 
 class ReplacementTest {
     private final MultiLayerNetwork network = Networks.init(Networks.mlp());
@@ -51,7 +50,7 @@ class ReplacementTest {
         Replacement replacement = new Replacement.OfLayer(view, observed, wrapper, Optional::empty);
         replacement.putIn();
         guard.gate().open("enabled", () -> {});
-        INDArray input = Nd4j.rand(DataType.FLOAT, 2, own.getParam("W").size(0));
+        INDArray input = Networks.uniform(1, 2, own.getParam("W").size(0));
         network.getLayer(0).setInput(input, LayerWorkspaceMgr.noWorkspaces());
         replacement.putBack();
         assertSame(own, network.getLayer(0));

@@ -7,6 +7,7 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.Chain;
+import org.dl4jamp.Networks;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.twin.Twin;
 import org.junit.jupiter.api.BeforeEach;
@@ -55,7 +56,7 @@ class ScoreOfBackwardPassTest {
                         .nOut(2)
                         .build())
                 .build();
-        INDArray params = Nd4j.rand(DataType.FLOAT, 1, 8);
+        INDArray params = Networks.uniform(1, 1, 8);
         org.deeplearning4j.nn.api.Layer master =
                 conf.getLayer().instantiate(conf, null, 0, params, false, DataType.FLOAT);
         master.setBackpropGradientsViewArray(Nd4j.create(DataType.FLOAT, 1, 8));
@@ -74,8 +75,8 @@ class ScoreOfBackwardPassTest {
     }
 
     private void backward(LayerWorkspaceMgr manager) {
-        layer.setInput(manager.leverageTo(ArrayType.INPUT, Nd4j.rand(DataType.FLOAT, 2, 3)), manager);
-        layer.setLabels(Nd4j.rand(DataType.FLOAT, 2, 2));
+        layer.setInput(manager.leverageTo(ArrayType.INPUT, Networks.uniform(2, 2, 3)), manager);
+        layer.setLabels(Networks.uniform(3, 2, 2));
         try (MemoryWorkspace working = manager.notifyScopeEntered(ArrayType.BP_WORKING_MEM)) {
             layer.backpropGradient(null, manager);
         }

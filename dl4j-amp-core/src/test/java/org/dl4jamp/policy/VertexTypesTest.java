@@ -53,7 +53,7 @@ class VertexTypesTest {
         built.setDataType(type);
         LayerWorkspaceMgr workspaces = LayerWorkspaceMgr.noWorkspaces();
         for (int i = 0; i < shapes.size(); i++) {
-            built.setInput(i, Nd4j.rand(DataType.FLOAT, shapes.get(i)).castTo(type), workspaces);
+            built.setInput(i, Networks.uniform(i + 1, shapes.get(i)).castTo(type), workspaces);
         }
 
         INDArray output = built.doForward(true, workspaces);
@@ -108,7 +108,7 @@ class VertexTypesTest {
                 .addLayer("out", new RnnOutputLayer.Builder().nIn(4).nOut(4).build(), "x")
                 .setOutputs("out")
                 .build());
-        network.setInput(0, Nd4j.rand(DataType.FLOAT, SERIES));
+        network.setInput(0, Networks.uniform(9, SERIES));
         network.setLayerMaskArrays(new INDArray[] {Nd4j.ones(2, 3)}, null);
         BaseGraphVertex built = (BaseGraphVertex) vertex.instantiate(network, "v", 0, null, true, DataType.FLOAT);
         built.setInputVertices(

@@ -22,6 +22,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.optimize.listeners.CollectScoresIterationListener;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.Pause;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.AmpException;
@@ -29,7 +30,6 @@ import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.StaticLossScaler;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.adapter.SingletonDataSetIterator;
 import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
@@ -42,7 +42,7 @@ class AmpListenerTest {
             AmpConfig.builder().precision(Precision.HALF).engine("nd4j").build();
 
     private final DataSet batch = new DataSet(
-            Nd4j.rand(DataType.FLOAT, 6, 4),
+            Networks.uniform(1, 6, 4),
             Nd4j.createFromArray(new float[][] {{1, 0}, {0, 1}, {1, 0}, {0, 1}, {1, 0}, {0, 1}}));
 
     @Test

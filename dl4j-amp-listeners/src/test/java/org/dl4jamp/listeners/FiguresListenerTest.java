@@ -21,6 +21,7 @@ import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.Precision;
@@ -73,7 +74,7 @@ class FiguresListenerTest {
 
     private static DataSet batch(int examples) {
         return new DataSet(
-                Nd4j.rand(DataType.FLOAT, examples, 4),
+                Networks.uniform(1, examples, 4),
                 Nd4j.eye(2).castTo(DataType.FLOAT).repeat(0, examples / 2));
     }
 

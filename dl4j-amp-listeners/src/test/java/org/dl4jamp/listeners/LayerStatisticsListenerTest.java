@@ -16,6 +16,7 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.listeners.LayerStatisticsListener.Layer;
 import org.dl4jamp.precision.LayerObserver;
@@ -32,7 +33,7 @@ import org.nd4j.linalg.profiler.OpProfiler;
 class LayerStatisticsListenerTest {
     private final MultiLayerNetwork network =
             SmallNetwork.of(new Sgd(0.1), SmallNetwork.hidden("first", 5), SmallNetwork.hidden("second", 6));
-    private final DataSet data = new DataSet(Nd4j.rand(DataType.FLOAT, 2, 4), Nd4j.eye(2));
+    private final DataSet data = new DataSet(Networks.uniform(1, 2, 4), Nd4j.eye(2));
 
     /** Numbers of each array of the last pass, by hand. */
     private static final class ByHand implements LayerObserver {

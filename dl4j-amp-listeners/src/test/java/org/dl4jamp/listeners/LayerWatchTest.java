@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.OptionalDouble;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
@@ -18,7 +19,7 @@ import org.nd4j.linalg.learning.config.Sgd;
 class LayerWatchTest {
     private final MultiLayerNetwork network =
             SmallNetwork.of(new Sgd(0.1), SmallNetwork.hidden("first", 5), SmallNetwork.hidden("second", 6));
-    private final DataSet data = new DataSet(Nd4j.rand(DataType.FLOAT, 2, 4), Nd4j.eye(2));
+    private final DataSet data = new DataSet(Networks.uniform(1, 2, 4), Nd4j.eye(2));
 
     private static AmpConfig half(boolean layerScales) {
         return AmpConfig.builder()

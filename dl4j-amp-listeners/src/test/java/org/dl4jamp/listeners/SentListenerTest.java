@@ -13,6 +13,7 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.Precision;
@@ -65,7 +66,7 @@ class SentListenerTest {
         network.init();
         network.setListeners(listener);
         network.fit(new SingletonDataSetIterator(
-                new DataSet(Nd4j.rand(6, 4), Nd4j.ones(6, 2).div(2))));
+                new DataSet(Networks.uniform(1, 6, 4), Nd4j.ones(6, 2).div(2))));
     }
 
     private static AmpListener sent(AmpListener listener) throws IOException, ClassNotFoundException {

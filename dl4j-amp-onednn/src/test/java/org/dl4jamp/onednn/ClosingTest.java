@@ -22,11 +22,9 @@ import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.adapter.SingletonDataSetIterator;
-import org.nd4j.linalg.factory.Nd4j;
 
 /** No computation uses memory freed by closing: that would end the process. */
 class ClosingTest {
@@ -48,7 +46,7 @@ class ClosingTest {
         MultiLayerNetwork cnn = Networks.init(Networks.cnn());
         DataSet images = Networks.images(2, 3, 12, 3);
         MultiLayerNetwork lstm = Networks.init(Networks.lstm());
-        INDArray step = Nd4j.rand(DataType.FLOAT, 2, 5, 1);
+        INDArray step = Networks.uniform(1, 2, 5, 1);
         return Stream.of(
                 new Use("output", cnn, () -> cnn.output(images.getFeatures())),
                 new Use("evaluate", cnn, () -> cnn.evaluate(new SingletonDataSetIterator(images))),
@@ -90,11 +88,11 @@ class ClosingTest {
     @Test
     void aLayerThatWasKeptSaysThatItIsClosed() {
         MultiLayerNetwork network = Networks.init(Networks.mlp());
-        INDArray features = Nd4j.rand(DataType.FLOAT, 4, 20);
+        INDArray features = Networks.uniform(2, 4, 20);
         MixedPrecision amp = MixedPrecision.enable(network, config());
         network.output(features);
         Layer kept = network.getLayer(1);
-        INDArray input = Nd4j.rand(DataType.FLOAT, 4, 32);
+        INDArray input = Networks.uniform(3, 4, 32);
         amp.close();
         String message = assertThrows(
                         AmpException.class, () -> kept.activate(input, false, LayerWorkspaceMgr.noWorkspaces()))
@@ -127,7 +125,7 @@ class ClosingTest {
 
     private static void assertRefusesAfter(BiConsumer<MultiLayerNetwork, INDArray> closing) {
         MultiLayerNetwork network = Networks.init(Networks.mlp());
-        INDArray features = Nd4j.rand(DataType.FLOAT, 4, 20);
+        INDArray features = Networks.uniform(4, 4, 20);
         MixedPrecision.enable(network, config());
         network.output(features);
         closing.accept(network, features);

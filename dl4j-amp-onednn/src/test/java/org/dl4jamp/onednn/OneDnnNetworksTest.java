@@ -455,7 +455,7 @@ class OneDnnNetworksTest {
                 .layer(Networks.regression(1))
                 .setInputType(InputType.convolutional(4, 4, 128))
                 .build());
-        DataSet data = new DataSet(Nd4j.rand(2, 128, 4, 4), Nd4j.rand(2, 1));
+        DataSet data = new DataSet(Networks.uniform(1, 2, 128, 4, 4), Networks.uniform(2, 2, 1));
         openAndClose(network, data, 5);
         long held = AlignedMemory.held();
         long before = outsideTheHeap();

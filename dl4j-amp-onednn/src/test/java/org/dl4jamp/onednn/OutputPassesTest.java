@@ -24,7 +24,6 @@ import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 
 /**
@@ -65,7 +64,7 @@ class OutputPassesTest {
     void anOutputMayBeGivenToAnyLayerOfANetwork() {
         MultiLayerNetwork network = dense();
         MultiLayerNetwork stock = network.clone();
-        INDArray x = Nd4j.rand(3, WIDTH);
+        INDArray x = Networks.uniform(1, 3, WIDTH);
         try (InferenceMode mode = MixedPrecision.inference(network, inFloat())) {
             for (int layer = 0; layer < 3 * GROUPS - 1; layer++) {
                 INDArray output = network.output(x);
@@ -134,7 +133,7 @@ class OutputPassesTest {
         ComputationGraph graph = Networks.init(convolutions());
         ComputationGraph stock = graph.clone();
         try (InferenceMode mode = MixedPrecision.inference(graph, inFloat())) {
-            assertGivesConvolutions(stock, graph, Nd4j.rand(2, 4, 6, 6));
+            assertGivesConvolutions(stock, graph, Networks.uniform(2, 2, 4, 6, 6));
         }
     }
 
@@ -142,10 +141,10 @@ class OutputPassesTest {
     void aPassThatFailedIsNoPartOfTheNext() {
         ComputationGraph graph = Networks.init(convolutions());
         ComputationGraph stock = graph.clone();
-        INDArray x = Nd4j.rand(2, 4, 6, 6);
+        INDArray x = Networks.uniform(3, 2, 4, 6, 6);
         try (InferenceMode mode = MixedPrecision.inference(graph, inFloat())) {
             assertSameNumbers("output", stock.outputSingle(x), graph.outputSingle(x));
-            assertThrows(RuntimeException.class, () -> graph.outputSingle(Nd4j.rand(2, 3, 6, 6)));
+            assertThrows(RuntimeException.class, () -> graph.outputSingle(Networks.uniform(4, 2, 3, 6, 6)));
             assertGivesConvolutions(stock, graph, x);
         }
     }

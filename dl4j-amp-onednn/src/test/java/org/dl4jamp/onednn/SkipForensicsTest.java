@@ -29,6 +29,7 @@ import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.PlantedOverflow;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.listeners.SkipForensics;
@@ -151,10 +152,10 @@ class SkipForensicsTest {
     }
 
     private static DataSet batch(Kind kind) {
-        INDArray features = Nd4j.randn(DataType.FLOAT, shape(kind));
+        INDArray features = Networks.gaussian(1, shape(kind));
         INDArray labels = kind.input() == SEQUENCES
-                ? Nd4j.rand(DataType.FLOAT, 2, 2, kind.name().equals("convolution1d") ? 3 : 5)
-                : Nd4j.rand(DataType.FLOAT, 2, 2);
+                ? Networks.uniform(2, 2, 2, kind.name().equals("convolution1d") ? 3 : 5)
+                : Networks.uniform(3, 2, 2);
         return new DataSet(features, labels);
     }
 

@@ -96,7 +96,7 @@ class DroppedGradientsTest {
         MixedPrecision amp = MixedPrecision.enable(
                 net,
                 AmpConfig.builder().precision(Precision.FLOAT).engine("onednn").build());
-        INDArray features = Nd4j.rand(features(input));
+        INDArray features = Networks.uniform(1, features(input));
         INDArray labels = Nd4j.createFromArray(new float[][] {{1, 0}, {0, 1}});
         INDArray before = stock.params().dup();
         for (int step = 0; step < 3; step++) {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.Networks;
 import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.precision.AmpException;
@@ -25,16 +26,19 @@ class LstmPartsTest {
     private static final int SIZE = 5;
     private static final int STEPS = 7;
 
+    /** Arrays drawn, each with a seed of its own. */
+    private int drawn;
+
     private final OneDnnContext context = new OneDnnContext(true);
     private final LstmInference.Weights weights = LstmInference.Weights.make(false);
     private final RecurrentParameters parameters =
             new RecurrentParameters(columns(SIZE), columns(UNITS), random(1, LstmCell.GATES * UNITS));
 
-    private static INDArray random(long... shape) {
-        return Nd4j.rand(DataType.FLOAT, shape).subi(0.5);
+    private INDArray random(long... shape) {
+        return Networks.uniform(++drawn, shape).subi(0.5);
     }
 
-    private static INDArray columns(long rows) {
+    private INDArray columns(long rows) {
         return random(LstmCell.GATES * UNITS, rows).transpose();
     }
 

@@ -10,15 +10,14 @@ import org.deeplearning4j.nn.conf.layers.Convolution3D;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.nd4j.linalg.activations.Activation;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
-import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
@@ -45,7 +44,7 @@ class SingleChannelTest {
                         .build())
                 .setInputType(InputType.convolutional(HEIGHT, width, 1))
                 .build());
-        assertSameStep(network, Nd4j.rand(DataType.FLOAT, 3, 1, HEIGHT, width));
+        assertSameStep(network, Networks.uniform(1, 3, 1, HEIGHT, width));
     }
 
     @ParameterizedTest
@@ -66,7 +65,7 @@ class SingleChannelTest {
                         .build())
                 .setInputType(InputType.convolutional3D(Convolution3D.DataFormat.NCDHW, DEPTH, HEIGHT, width, 1))
                 .build());
-        assertSameStep(network, Nd4j.rand(DataType.FLOAT, 3, 1, DEPTH, HEIGHT, width));
+        assertSameStep(network, Networks.uniform(2, 3, 1, DEPTH, HEIGHT, width));
     }
 
     private static void assertSameStep(MultiLayerNetwork network, INDArray features) {
@@ -78,7 +77,7 @@ class SingleChannelTest {
             INDArray expected = stock.feedForward(features.dup()).get(1);
             INDArray actual = network.feedForward(features.dup()).get(1);
             assertEquals(0, expected.sub(actual).amaxNumber().doubleValue(), 1e-5);
-            INDArray labels = Nd4j.rand(DataType.FLOAT, expected.shape());
+            INDArray labels = Networks.uniform(3, expected.shape());
             stock.fit(new DataSet(features.dup(), labels.dup()));
             network.fit(new DataSet(features.dup(), labels.dup()));
             assertEquals(0, stock.params().sub(network.params()).amaxNumber().doubleValue(), 1e-5);

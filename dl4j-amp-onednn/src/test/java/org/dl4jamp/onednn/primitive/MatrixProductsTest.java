@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Arrays;
 import java.util.Random;
+import org.dl4jamp.Networks;
 import org.dl4jamp.onednn.Types;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -32,7 +33,8 @@ class MatrixProductsTest {
             stored[place] = shape[order[place]] + (part ? random.nextInt(3) : 0);
             back[order[place]] = place;
         }
-        INDArray memory = Nd4j.rand(DataType.FLOAT, stored).subi(0.5).castTo(type);
+        INDArray memory =
+                Networks.uniform(random.nextInt(1 << 20), stored).subi(0.5).castTo(type);
         INDArray turned = memory.permute(back);
         org.nd4j.linalg.indexing.INDArrayIndex[] inside = new org.nd4j.linalg.indexing.INDArrayIndex[rank];
         for (int axis = 0; axis < rank; axis++) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.concurrent.CompletableFuture;
+import org.dl4jamp.Networks;
 import org.dl4jamp.onednn.memory.Layout;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -78,8 +79,8 @@ class WorkTest {
     @Test
     void aKernelThatRunsAloneLeavesTheNumberOfThreadsAndComputesTheSame() {
         try (OneDnnContext context = new OneDnnContext()) {
-            INDArray small = Nd4j.rand(DataType.FLOAT, 7, 5);
-            INDArray large = Nd4j.rand(DataType.FLOAT, 700, 500);
+            INDArray small = Networks.uniform(1, 7, 5);
+            INDArray large = Networks.uniform(2, 700, 500);
             for (INDArray from : new INDArray[] {small, large}) {
                 INDArray to = Nd4j.create(DataType.FLOAT, from.shape(), 'f');
                 context.copies().copy(from, to);
