@@ -2,9 +2,11 @@ package org.dl4jamp.parallel;
 
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
+import java.util.List;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.parallelism.InplaceParallelInference;
 import org.deeplearning4j.parallelism.inference.LoadBalanceMode;
 import org.dl4jamp.InferenceMode;
@@ -50,6 +52,8 @@ final class InplaceAmpInference extends InplaceParallelInference {
         private final Optional<AmpConfig> config;
         /** The modes of replicas, by the very objects: networks with the same numbers are equal. */
         private final IdentityHashMap<Model, InferenceMode> modes = new IdentityHashMap<>();
+        /** The model of these replicas. */
+        private Model source;
 
         Holder(
                 Model model,
@@ -67,14 +71,35 @@ final class InplaceAmpInference extends InplaceParallelInference {
             this.targetDeviceId = device;
         }
 
-        /** Makes the replicas; DL4J calls it again for another model. */
+        /** Makes the replicas; DL4J calls it again for another model. If it can't be done, those of before go on. */
         @Override
         protected synchronized void init() {
+            List<Model> before = List.copyOf(replicas);
+            List<Model> waiting = List.copyOf(queue);
+            IdentityHashMap<Model, InferenceMode> made = new IdentityHashMap<>();
+            try {
+                queue.clear();
+                super.init();
+                Optional<AmpConfig> settings = AmpInference.settings(config, sourceModel);
+                replicas.forEach(replica -> made.put(replica, Enabling.infer(replica, settings)));
+            } catch (RuntimeException e) {
+                made.values().forEach(InferenceMode::close);
+                restore(before, waiting);
+                throw e;
+            }
             close();
+            modes.putAll(made);
+            source = sourceModel;
+        }
+
+        private void restore(List<Model> before, List<Model> waiting) {
+            replicas.clear();
+            replicas.addAll(before);
             queue.clear();
-            super.init();
-            Optional<AmpConfig> settings = AmpInference.settings(config, sourceModel);
-            replicas.forEach(replica -> modes.put(replica, Enabling.infer(replica, settings)));
+            queue.addAll(waiting);
+            sourceModel = source;
+            isCG = source instanceof ComputationGraph;
+            isMLN = source instanceof MultiLayerNetwork;
         }
 
         /** Computes as DL4J does, but by {@link InferenceMode#output} where that gives the same. */
@@ -121,10 +146,14 @@ final class InplaceAmpInference extends InplaceParallelInference {
         /**
          * Takes a replica back, unless another model has taken its network's place meanwhile: DL4J holds no lock while
          * an adapter has one, and would let it answer requests with the parameters of before.
+         *
+         * <p>Doesn't wait behind a thread that waits for requests to end: one of them may wait for this replica.
          */
         @Override
         protected void releaseModel(Model model) {
-            modelLock.readLock().lock();
+            if (!modelLock.readLock().tryLock()) {
+                modelLock.readLock().lock();
+            }
             try {
                 if (modes.isEmpty() || modes.containsKey(model)) {
                     super.releaseModel(model);

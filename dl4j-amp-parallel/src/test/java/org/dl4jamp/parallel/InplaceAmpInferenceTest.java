@@ -6,10 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.api.ModelAdapter;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
@@ -23,6 +26,7 @@ import org.deeplearning4j.parallelism.inference.InferenceMode;
 import org.deeplearning4j.parallelism.inference.LoadBalanceMode;
 import org.dl4jamp.Networks;
 import org.dl4jamp.inference.Repetition;
+import org.dl4jamp.precision.AmpException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -147,6 +151,102 @@ class InplaceAmpInferenceTest {
         }
     }
 
+    @ParameterizedTest
+    @EnumSource(LoadBalanceMode.class)
+    void aModelThatTheSettingsDontFitLeavesTheOneOfBefore(LoadBalanceMode balance) {
+        ComputationGraph net = wideGraph("out");
+        INDArray x = Networks.gaussian(1, 5, 20);
+        INDArray mask = Nd4j.createFromArray(new float[][] {{1}, {0}, {1}, {1}, {1}});
+        INDArray masked = net.output(false, new INDArray[] {x}, new INDArray[] {mask})[0];
+        ParallelInference inference = AmpInference.builder(net)
+                .config(AmpInferenceTest.fullPrecision().toBuilder()
+                        .keepFull("out")
+                        .build())
+                .workers(2)
+                .inferenceMode(InferenceMode.INPLACE)
+                .loadBalanceMode(balance)
+                .build();
+        try {
+            for (Model other : List.of(wideGraph("renamed"), AmpInferenceTest.wide())) {
+                String message = assertThrows(AmpException.class, () -> inference.updateModel(other))
+                        .getMessage();
+                assertTrue(message.contains("matches no layer"), message);
+            }
+            assertEquals(0, inference.output(x, mask).distance2(masked), 1e-5, "by DL4J's loop");
+            for (int pass = 0; pass < 9; pass++) {
+                assertEquals(0, inference.output(x).distance2(AmpInferenceTest.output(net, x)), 1e-5, "pass " + pass);
+            }
+            net.params().muli(0.5);
+            assertEquals(0, inference.output(x).distance2(AmpInferenceTest.output(net, x)), 1e-5, "follows");
+        } finally {
+            inference.shutdown();
+        }
+    }
+
+    private static INDArray adapt(ParallelInference inference, INDArray x, Function<Model, INDArray> adapter) {
+        ModelAdapter<INDArray> used = new ModelAdapter<>() {
+            private static final long serialVersionUID = 1L;
+
+            @Override
+            public INDArray apply(Model model, INDArray[] inputs, INDArray[] masks, INDArray[] labelsMasks) {
+                return adapter.apply(model);
+            }
+
+            @Override
+            public INDArray apply(INDArray... outputs) {
+                return outputs[0];
+            }
+        };
+        return ((InplaceParallelInference) inference).output(used, new INDArray[] {x}, null, null);
+    }
+
+    /** The request waits for the replica, and the other call for the request. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void anAdapterGivesItsReplicaToARequestThatAnotherCallWaitsFor(boolean updates) throws Exception {
+        MultiLayerNetwork net = AmpInferenceTest.wide();
+        INDArray x = Networks.gaussian(1, 5, 20);
+        INDArray expected = AmpInferenceTest.output(net, x);
+        ParallelInference inference = AmpInference.builder(net)
+                .config(AmpInferenceTest.fullPrecision())
+                .workers(1)
+                .inferenceMode(InferenceMode.INPLACE)
+                .build();
+        ExecutorService pool = Executors.newFixedThreadPool(3);
+        CountDownLatch adapts = new CountDownLatch(1);
+        CountDownLatch others = new CountDownLatch(1);
+        try {
+            Future<INDArray> adapted = pool.submit(() -> adapt(inference, x, model -> {
+                adapts.countDown();
+                try {
+                    others.await();
+                } catch (InterruptedException e) {
+                    throw new IllegalStateException(e);
+                }
+                return AmpInferenceTest.output(model, x);
+            }));
+            adapts.await();
+            Future<INDArray> request = pool.submit(() -> inference.output(x));
+            Thread.sleep(200);
+            Future<?> other = pool.submit(() -> {
+                if (updates) {
+                    inference.updateModel(net);
+                } else {
+                    inference.shutdown();
+                }
+            });
+            Thread.sleep(200);
+            others.countDown();
+            assertEquals(0, adapted.get(20, TimeUnit.SECONDS).distance2(expected), 1e-5);
+            assertEquals(0, request.get(20, TimeUnit.SECONDS).distance2(expected), 1e-5);
+            other.get(20, TimeUnit.SECONDS);
+            assertEquals(0, inference.output(x).distance2(expected), 1e-5);
+        } finally {
+            pool.shutdownNow();
+            inference.shutdown();
+        }
+    }
+
     @Test
     void aReplicaThatAnAdapterHasWhileTheModelChangesAnswersNoMore() {
         MultiLayerNetwork net = AmpInferenceTest.wide();
@@ -159,26 +259,10 @@ class InplaceAmpInferenceTest {
                 .inferenceMode(InferenceMode.INPLACE)
                 .build();
         try {
-            INDArray adapted = ((InplaceParallelInference) inference)
-                    .output(
-                            new ModelAdapter<INDArray>() {
-                                private static final long serialVersionUID = 1L;
-
-                                @Override
-                                public INDArray apply(
-                                        Model model, INDArray[] inputs, INDArray[] masks, INDArray[] labelsMasks) {
-                                    inference.updateModel(other);
-                                    return AmpInferenceTest.output(model, inputs[0]);
-                                }
-
-                                @Override
-                                public INDArray apply(INDArray... outputs) {
-                                    return outputs[0];
-                                }
-                            },
-                            new INDArray[] {x},
-                            null,
-                            null);
+            INDArray adapted = adapt(inference, x, model -> {
+                inference.updateModel(other);
+                return AmpInferenceTest.output(model, x);
+            });
             assertEquals(0, adapted.distance2(AmpInferenceTest.output(net, x)), 1e-5);
             for (int pass = 0; pass < 3; pass++) {
                 assertEquals(0, inference.output(x).distance2(AmpInferenceTest.output(other, x)), 1e-5, "pass " + pass);
