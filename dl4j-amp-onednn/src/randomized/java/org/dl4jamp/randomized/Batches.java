@@ -21,16 +21,19 @@ final class Batches {
 
     private final NetworkDescription network;
     private final boolean masked;
+    private final DataType type;
     private long neighbour;
 
     /**
      * Data that a seed repeats.
      *
+     * @param type of the network. Stock DL4J's Deconvolution2D takes no features of another one
      * @param neighbour 0, or the number of a neighbour, with features that differ by a rounding error
      */
-    Batches(NetworkDescription network, boolean masked, int neighbour) {
+    Batches(NetworkDescription network, boolean masked, DataType type, int neighbour) {
         this.network = network;
         this.masked = masked;
+        this.type = type;
         this.neighbour = neighbour;
     }
 
@@ -58,7 +61,7 @@ final class Batches {
             NetworkDescription.Input input = inputs.get(i);
             features[i] = input.indices() > 0
                     ? draw.whole(0, LayersOfVectors.ROWS - 1, examples, input.indices())
-                    : rounded(draw.gaussian(1, shape(input.type(), examples)));
+                    : rounded(draw.gaussian(1, shape(input.type(), examples))).castTo(type);
             boolean sequence = input.type().getType() == InputType.Type.RNN || input.indices() > 1;
             featureMasks[i] = masked && sequence ? mask(draw, examples, NetworkAssembly.STEPS) : null;
         }

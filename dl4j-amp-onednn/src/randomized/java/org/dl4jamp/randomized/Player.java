@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.dl4jamp.randomized.Scenario.Step;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
@@ -22,7 +23,8 @@ abstract class Player implements AutoCloseable {
     Player(Scenario scenario, NetworkDescription description, Net net, int neighbour) {
         this.scenario = scenario;
         this.description = description;
-        this.batches = new Batches(description, scenario.has(Option.MASKS), neighbour);
+        DataType type = net.hasParameters() ? net.model().params().dataType() : DataType.FLOAT;
+        this.batches = new Batches(description, scenario.has(Option.MASKS), type, neighbour);
         this.net = net;
     }
 
