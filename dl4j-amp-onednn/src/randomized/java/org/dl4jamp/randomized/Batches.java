@@ -24,6 +24,11 @@ final class Batches {
     private final DataType type;
     private long neighbour;
 
+    /** Data in FP32 that a seed repeats. */
+    Batches(NetworkDescription network, boolean masked) {
+        this(network, masked, DataType.FLOAT, 0);
+    }
+
     /**
      * Data that a seed repeats.
      *

@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 import org.dl4jamp.randomized.Observations.Difference;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -72,8 +71,7 @@ final class DifferentialCheck {
                     || description.overflowsInStock()) {
                 return Optional.empty();
             }
-            Batch batch = new Batches(description, scenario.has(Option.MASKS), DataType.FLOAT, 0)
-                    .of(new Draw(scenario.seed()), 3);
+            Batch batch = new Batches(description, scenario.has(Option.MASKS)).of(new Draw(scenario.seed()), 3);
             if (scenario.has(Option.EXTERNAL_ERRORS)) {
                 net.externalStep(batch);
             } else {

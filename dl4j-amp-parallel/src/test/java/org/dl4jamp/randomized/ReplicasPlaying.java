@@ -80,7 +80,7 @@ final class ReplicasPlaying implements Playing {
         NetworkDescription made =
                 scenario.has(Option.CARRIED) ? description.carrying(AmpPlayer.settings(scenario, engine)) : description;
         Net net = made.network(scenario.seed());
-        List<Turn> turns = turns(scenario, new Batches(description, scenario.has(Option.MASKS), 0));
+        List<Turn> turns = turns(scenario, new Batches(description, scenario.has(Option.MASKS)));
         Observations seen = new Observations();
         try (ParallelWrapper wrapper = new ParallelWrapper.Builder<>(net.model())
                         .workers(WORKERS)
@@ -117,7 +117,8 @@ final class ReplicasPlaying implements Playing {
     private static void see(
             Observations seen, Scenario scenario, NetworkDescription description, Net net, int neighbour) {
         seen.add("fit: parameters", net.model().params());
-        Batches batches = new Batches(description, scenario.has(Option.MASKS), neighbour);
+        Batches batches = new Batches(
+                description, scenario.has(Option.MASKS), net.model().params().dataType(), neighbour);
         Map<String, INDArray> output =
                 net.output(batches.of(new Draw(scenario.seed() ^ 41)), false, scenario.has(Option.MASKS));
         seen.add("output", output);
