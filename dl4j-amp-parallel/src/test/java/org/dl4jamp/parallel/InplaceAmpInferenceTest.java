@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -25,6 +26,7 @@ import org.deeplearning4j.parallelism.ParallelInference;
 import org.deeplearning4j.parallelism.inference.InferenceMode;
 import org.deeplearning4j.parallelism.inference.LoadBalanceMode;
 import org.dl4jamp.Networks;
+import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.inference.Repetition;
 import org.dl4jamp.precision.AmpException;
 import org.junit.jupiter.api.Test;
@@ -53,35 +55,45 @@ class InplaceAmpInferenceTest {
         for (String output : outputs) {
             builder.addLayer(output, Networks.softmax(4), "b");
         }
-        ComputationGraph graph = new ComputationGraph(builder.setOutputs(outputs)
+        return Networks.init(builder.setOutputs(outputs)
                 .setInputTypes(InputType.feedForward(20))
                 .build());
-        graph.init();
-        return graph;
     }
 
-    private static ParallelInference inplace(Model net, LoadBalanceMode balance) {
+    private static ParallelInference inplace(Model net, AmpConfig config, int workers, LoadBalanceMode balance) {
         return AmpInference.builder(net)
-                .config(AmpInferenceTest.fullPrecision())
-                .workers(2)
+                .config(config)
+                .workers(workers)
                 .inferenceMode(InferenceMode.INPLACE)
                 .loadBalanceMode(balance)
                 .build();
     }
 
+    private static ParallelInference inFullPrecision(Model net, int workers) {
+        return inplace(net, AmpInferenceTest.fullPrecision(), workers, LoadBalanceMode.FIFO);
+    }
+
     @ParameterizedTest
-    @CsvSource({"false, FIFO", "true, FIFO", "false, ROUND_ROBIN", "true, ROUND_ROBIN"})
-    void replicasInTheCallersThreadDoWithoutDl4jsLoop(boolean graph, LoadBalanceMode balance) {
+    @CsvSource({
+        "false, FIFO, false",
+        "true, FIFO, false",
+        "false, ROUND_ROBIN, false",
+        "true, ROUND_ROBIN, false",
+        "false, FIFO, true",
+        "true, ROUND_ROBIN, true"
+    })
+    void replicasInTheCallersThreadDoWithoutDl4jsLoop(boolean graph, LoadBalanceMode balance, boolean mixed) {
         Model net = graph ? wideGraph("out") : AmpInferenceTest.wide();
         Model other = graph ? wideGraph("out") : AmpInferenceTest.wide();
         other.params().muli(0.5);
-        ParallelInference inference = inplace(net, balance);
+        AmpConfig config = mixed ? Replicas.oneDnn() : AmpInferenceTest.fullPrecision();
+        ParallelInference inference = inplace(net, config, 2, balance);
         try {
-            assertDirect(net, inference);
+            assertDirect(net, config, inference);
             net.params().muli(0.8);
-            assertDirect(net, inference);
+            assertDirect(net, config, inference);
             inference.updateModel(other);
-            assertDirect(other, inference);
+            assertDirect(other, config, inference);
         } finally {
             inference.shutdown();
         }
@@ -92,8 +104,8 @@ class InplaceAmpInferenceTest {
         assertEquals(before, Repetition.direct());
     }
 
-    /** Both replicas of the thread do so, and give the network's numbers. */
-    private static void assertDirect(Model net, ParallelInference inference) {
+    /** Both replicas of the thread do so, and give the very numbers of the network's own method. */
+    private static void assertDirect(Model net, AmpConfig config, ParallelInference inference) {
         long before = Repetition.direct();
         List<INDArray> kept = new ArrayList<>();
         for (int pass = 0; pass < 20; pass++) {
@@ -101,9 +113,12 @@ class InplaceAmpInferenceTest {
         }
         long direct = Repetition.direct() - before;
         assertTrue(direct >= 10, direct + " of 20 passes");
-        for (int pass = 0; pass < 20; pass++) {
-            INDArray expected = AmpInferenceTest.output(net, Networks.gaussian(pass, 5, 20));
-            assertEquals(0, kept.get(pass).distance2(expected), 1e-5, "pass " + pass);
+        try (org.dl4jamp.InferenceMode mode = Enabling.infer(net, Optional.of(config))) {
+            assertEquals("onednn", mode.engine());
+            for (int pass = 0; pass < 20; pass++) {
+                INDArray expected = AmpInferenceTest.output(net, Networks.gaussian(pass, 5, 20));
+                assertEquals(0, kept.get(pass).distance2(expected), "pass " + pass);
+            }
         }
     }
 
@@ -118,7 +133,7 @@ class InplaceAmpInferenceTest {
                 .map(model -> AmpInferenceTest.output(model, x).dup())
                 .toList();
         assertTrue(expected.get(0).distance2(expected.get(1)) > 1e-2);
-        ParallelInference inference = inplace(models.get(0), balance);
+        ParallelInference inference = inplace(models.get(0), AmpInferenceTest.fullPrecision(), 2, balance);
         AtomicBoolean done = new AtomicBoolean();
         ExecutorService callers = Executors.newFixedThreadPool(4);
         try {
@@ -158,14 +173,9 @@ class InplaceAmpInferenceTest {
         INDArray x = Networks.gaussian(1, 5, 20);
         INDArray mask = Nd4j.createFromArray(new float[][] {{1}, {0}, {1}, {1}, {1}});
         INDArray masked = net.output(false, new INDArray[] {x}, new INDArray[] {mask})[0];
-        ParallelInference inference = AmpInference.builder(net)
-                .config(AmpInferenceTest.fullPrecision().toBuilder()
-                        .keepFull("out")
-                        .build())
-                .workers(2)
-                .inferenceMode(InferenceMode.INPLACE)
-                .loadBalanceMode(balance)
-                .build();
+        AmpConfig config =
+                AmpInferenceTest.fullPrecision().toBuilder().keepFull("out").build();
+        ParallelInference inference = inplace(net, config, 2, balance);
         try {
             for (Model other : List.of(wideGraph("renamed"), AmpInferenceTest.wide())) {
                 String message = assertThrows(AmpException.class, () -> inference.updateModel(other))
@@ -207,11 +217,7 @@ class InplaceAmpInferenceTest {
         MultiLayerNetwork net = AmpInferenceTest.wide();
         INDArray x = Networks.gaussian(1, 5, 20);
         INDArray expected = AmpInferenceTest.output(net, x);
-        ParallelInference inference = AmpInference.builder(net)
-                .config(AmpInferenceTest.fullPrecision())
-                .workers(1)
-                .inferenceMode(InferenceMode.INPLACE)
-                .build();
+        ParallelInference inference = inFullPrecision(net, 1);
         ExecutorService pool = Executors.newFixedThreadPool(3);
         CountDownLatch adapts = new CountDownLatch(1);
         CountDownLatch others = new CountDownLatch(1);
@@ -253,11 +259,7 @@ class InplaceAmpInferenceTest {
         MultiLayerNetwork other = AmpInferenceTest.wide();
         other.params().muli(0.5);
         INDArray x = Networks.gaussian(1, 5, 20);
-        ParallelInference inference = AmpInference.builder(net)
-                .config(AmpInferenceTest.fullPrecision())
-                .workers(1)
-                .inferenceMode(InferenceMode.INPLACE)
-                .build();
+        ParallelInference inference = inFullPrecision(net, 1);
         try {
             INDArray adapted = adapt(inference, x, model -> {
                 inference.updateModel(other);
@@ -282,7 +284,7 @@ class InplaceAmpInferenceTest {
                 ? ((ComputationGraph) net).output(false, new INDArray[] {x}, new INDArray[] {mask})[0]
                 : ((MultiLayerNetwork) net).output(x, false, mask, null);
         assertTrue(expected.distance2(AmpInferenceTest.output(net, x)) > 1e-2);
-        ParallelInference inference = inplace(net, LoadBalanceMode.FIFO);
+        ParallelInference inference = inFullPrecision(net, 2);
         try {
             for (int pass = 0; pass < 12; pass++) {
                 assertEquals(0, inference.output(x, mask).distance2(expected), 1e-5, "masked, pass " + pass);
@@ -298,7 +300,7 @@ class InplaceAmpInferenceTest {
         ComputationGraph net = wideGraph("one", "two");
         INDArray x = Networks.gaussian(4, 5, 20);
         INDArray[] expected = net.output(x);
-        ParallelInference inference = inplace(net, LoadBalanceMode.FIFO);
+        ParallelInference inference = inFullPrecision(net, 2);
         try {
             for (int pass = 0; pass < 12; pass++) {
                 INDArray[] outputs = inference.output(new INDArray[] {x});
@@ -312,6 +314,32 @@ class InplaceAmpInferenceTest {
         }
     }
 
+    @Test
+    void severalInputsAreAllRead() {
+        ComputationGraph net = Networks.init(Networks.builder(new Sgd(1e-3))
+                .graphBuilder()
+                .addInputs("one", "two")
+                .addLayer("a", Networks.dense(40, Activation.RELU), "one", "two")
+                .addLayer("out", Networks.softmax(4), "a")
+                .setOutputs("out")
+                .setInputTypes(InputType.feedForward(20), InputType.feedForward(7))
+                .build());
+        INDArray[] x = {Networks.gaussian(1, 5, 20), Networks.gaussian(2, 5, 7)};
+        INDArray expected = net.outputSingle(x);
+        ParallelInference inference = inFullPrecision(net, 2);
+        try {
+            assertEquals(0, inference.output(x)[0].distance2(expected), 1e-5);
+            // As DL4J's, which names the number of inputs.
+            String message = assertThrows(RuntimeException.class, () -> inference.output(x[0]))
+                    .getMessage();
+            String own = assertThrows(RuntimeException.class, () -> net.outputSingle(x[0]))
+                    .getMessage();
+            assertEquals(own, message);
+        } finally {
+            inference.shutdown();
+        }
+    }
+
     /** DL4J's parallel inference passes on what its network throws. */
     @Test
     void featuresThatDontFitAreRefusedAsByTheNetwork() {
@@ -319,13 +347,13 @@ class InplaceAmpInferenceTest {
         INDArray x = Nd4j.ones(DataType.FLOAT, 5, 21);
         String expected =
                 assertThrows(RuntimeException.class, () -> net.output(x)).getMessage();
-        ParallelInference inference = inplace(net, LoadBalanceMode.FIFO);
+        ParallelInference inference = inFullPrecision(net, 2);
         try {
-            assertDirect(net, inference);
+            assertDirect(net, AmpInferenceTest.fullPrecision(), inference);
             String message = assertThrows(RuntimeException.class, () -> inference.output(x))
                     .getMessage();
             assertEquals(expected.lines().findFirst(), message.lines().findFirst());
-            assertDirect(net, inference);
+            assertDirect(net, AmpInferenceTest.fullPrecision(), inference);
         } finally {
             inference.shutdown();
         }
